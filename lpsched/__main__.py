@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 INTERRUPTED = 130
+TERMINATED = (129, 143)  # by SIGHUP and SIGTERM
 
 
 def main() -> NoReturn:
@@ -20,14 +21,16 @@ def main() -> NoReturn:
     except KeyboardInterrupt:  # before the command could take it
         with suppress(OSError, AttributeError):
             sys.stderr.write("lpsched: interrupted\n")
-        _leave()
+        _leave(INTERRUPTED)
     except SystemExit as stop:
-        if stop.code == INTERRUPTED:
-            _leave()
+        if stop.code in (INTERRUPTED, *TERMINATED):
+            _leave(stop.code)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to clean up; it would show a traceback
         raise
 
 
-def _leave() -> NoReturn:
+def _leave(code: int) -> NoReturn:
     """End an interrupted command with its own exit code, whatever still runs and however often Ctrl-C is pressed.
 
     An ordinary exit would wait for solvers that still run in their threads, or be aborted by them.
@@ -36,7 +39,7 @@ def _leave() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # its reader is gone
             stream.flush()
-    os._exit(INTERRUPTED)
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -31,8 +31,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
+from lpsched.text import printable
+
 LONGEST_NAME: Final = 200
 LONGEST_QUOTE: Final = 60
+LONGEST_HASH: Final = 64
 MOST_COMPARED: Final = 1000  # words compared for one suggestion
 MOST_ISSUES: Final = 1000  # collected from one table or list; a file of junk has no end of them
 LONGEST_STEP: Final = 200  # characters of a key in a place
@@ -83,6 +86,7 @@ class LpschedError(Exception):
     """The base of every error that lpsched raises on purpose."""
 
     code = "error"
+    has_lines = False  # whether the ends of lines in the message are layout; what is from a file has none then
 
 
 class InstanceError(LpschedError, ValueError):
@@ -92,6 +96,7 @@ class InstanceError(LpschedError, ValueError):
     """
 
     code = "bad-input"
+    has_lines = True
 
     def __init__(self, source: str, issues: tuple[InputIssue, ...]) -> None:
         super().__init__(source, issues)  # so that the error can be pickled
@@ -100,8 +105,8 @@ class InstanceError(LpschedError, ValueError):
     def __str__(self) -> str:
         """Write a headline and one line for each error."""
         count = len(self.issues)
-        lines = [f"{self.source}: {count} error{'' if count == 1 else 's'}"] if self.source else []
-        lines += map(str, self.issues[:MOST_SHOWN])
+        lines = [f"{printable(self.source)}: {count} error{'' if count == 1 else 's'}"] if self.source else []
+        lines += [printable(str(issue)) for issue in self.issues[:MOST_SHOWN]]
         if count > MOST_SHOWN:
             lines.append(f"... and {count - MOST_SHOWN} more; fix these first")
         return "\n  ".join(lines)
@@ -121,6 +126,7 @@ class MissingExtraError(LpschedError):
     """An optional package is needed; the message says how to install it."""
 
     code = "missing-extra"
+    has_lines = True
 
     def __init__(self, purpose: str, extra: str) -> None:
         super().__init__(purpose, extra)  # so that the error can be pickled
@@ -129,14 +135,14 @@ class MissingExtraError(LpschedError):
     def __str__(self) -> str:
         """Say what needs the extra, and on a line of its own the command that installs it."""
         command = install_command(*packages_of(self.extra))
-        return f"{self.purpose} needs the extra '{self.extra}'; install it:\n    {command}"
+        return f"{printable(self.purpose)} needs the extra '{self.extra}'; install it:\n    {command}"
 
 
 def packages_of(extra: str) -> list[str]:
     """Return the packages of an extra, as lpsched's metadata name them: pip finds these wherever lpsched came from.
 
     >>> packages_of("report")
-    ['jinja2>=3.1', 'matplotlib>=3.10']
+    ['jinja2>=3.1.6', 'matplotlib>=3.10']
     """
     from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415 - only a message needs it
 
@@ -197,6 +203,7 @@ class InvalidScheduleError(LpschedError):
     """A schedule that lpsched made failed verification: a bug of ours, never an answer."""
 
     code = "invalid-schedule"
+    has_lines = True
 
 
 class PolicyError(LpschedError):
@@ -240,3 +247,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def quote(text: str) -> str:
     """Quote a text for a message: escaped, and cut where it is long."""
     return repr(text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "...")
+
+
+def quoted_hash(text: str) -> str:
+    """Write a hash as it is, and quote any other text that a file has in its place."""
+    return text if text.isascii() and text.isalnum() and len(text) <= LONGEST_HASH else quote(text)

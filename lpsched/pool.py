@@ -21,6 +21,7 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 from typing import Any, Final, Generic, TypeVar
@@ -198,6 +199,8 @@ class _Worker:
 @contextlib.contextmanager
 def _without_interrupts(environment: Mapping[str, str]) -> Iterator[None]:
     """Start a process with these variables and with Ctrl-C blocked from its very start."""
+    if os.name != "nt":
+        resource_tracker.ensure_running()  # else the first start would begin it, which lets Ctrl-C through again
     before = {name: os.environ.get(name) for name in environment}
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
     os.environ.update(environment)
@@ -218,13 +221,14 @@ def _serve(pipe: Connection, do: Callable[[Any, CancelToken], Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cancel, messages = CancelToken(), SimpleQueue[bytes]()
     threading.Thread(target=_listen, args=(pipe, cancel, messages), daemon=True).start()
-    pipe.send_bytes(READY)
+    with contextlib.suppress(OSError):  # the parent is gone: the other thread ends the process
+        pipe.send_bytes(READY)
     while True:
         try:
             message = pickle.dumps((do(pickle.loads(messages.get()), cancel), None))  # noqa: S301 - from the one that began us
         except Exception as error:  # noqa: BLE001 - it is raised or recorded where the pieces come from
             message = pickle.dumps((None, _sendable(error)))
-        with contextlib.suppress(OSError):  # the parent is gone: the other thread ends the process
+        with contextlib.suppress(OSError):  # likewise
             pipe.send_bytes(message)
 
 

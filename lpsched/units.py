@@ -18,13 +18,14 @@ Texts for people have four significant digits, more where a value and its bound 
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Final, Literal, Protocol
+
+from lpsched.text import html_text, number_in
 
 KILO: Final = 1_000  # whole numbers, so that sums of fractions stay exact
 MEGA: Final = 1_000_000
@@ -404,7 +405,8 @@ EXPECTED: Final = {
     "power": "a power such as 250, 250W, 30kW, 1.5MW",
     "energy": "an energy such as 1.5, 800MJ, 1.5GJ, 400kWh",
 }
-TERM: Final = re.compile(r"\s*([0-9]*\.?[0-9]+|[0-9]+\.)\s*([A-Za-z]+)")
+TERM: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([A-Za-z]+)")
+LONGEST: Final = 400  # characters of a quantity; whole numbers beyond doubles have 309 digits
 
 
 def parse_quantity(text: str, kind: Quantity, *, unit: int = 1, least: float | None = None) -> float:
@@ -432,9 +434,13 @@ def parse_quantity(text: str, kind: Quantity, *, unit: int = 1, least: float | N
 
 
 def _number_in(text: str, kind: Quantity, unit: int) -> float:
+    if len(text) > LONGEST:
+        raise ValueError(text)
     terms = TERM.findall(text)
     if not terms or TERM.sub("", text).strip():
-        return float(text)
+        if (number := number_in(text.strip())) is None:
+            raise ValueError(text)
+        return float(number)
     return float(sum(Decimal(figures) * TYPED[kind][name] for figures, name in terms) / unit)
 
 
@@ -444,6 +450,6 @@ def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     >>> html_table(("a",), [("<b>",)])
     '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
     """
-    head = "".join(f"<th>{html.escape(header)}</th>" for header in headers)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    head = "".join(f"<th>{html_text(header)}</th>" for header in headers)
+    body = "".join("<tr>" + "".join(f"<td>{html_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

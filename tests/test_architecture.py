@@ -14,11 +14,12 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "lpsched"
 NAMED_FILE = re.compile(r"`([a-z_0-9/]+\.py)`")
 SLICES = {"bag", "facility", "online"}
-BASE = {"errors", "units", "cancellation", "plugins", "jit", "pool"}
+BASE = {"text", "errors", "units", "cancellation", "plugins", "jit", "pool"}
 SHARED = BASE | {"model", "lp", "evolve"}
 MAY_IMPORT = {
-    "errors": set(),
-    "units": set(),
+    "text": set(),
+    "errors": {"text"},
+    "units": {"text"},
     "cancellation": set(),
     "plugins": {"errors"},
     "jit": {"errors"},
@@ -323,3 +324,76 @@ def test_a_command_on_one_kind_of_instance_loads_no_other_slice(kind, arguments,
     loaded = loaded_by(f"from lpsched.cli.main import run; exec({f'{quietly}({given})'!r}); assert code in (0, 1)")
     own = kind if kind in SLICES else "online"
     assert {name.split(".")[1] for name in loaded if name.startswith("lpsched.")} & SLICES == {own}
+
+
+# Calls that run what they are given, or unpickle it; each use is of what this process or its own processes made.
+RUNS_CODE = {"eval", "exec", "compile", "__import__", "breakpoint", "input"}
+LOADERS = {
+    **dict.fromkeys(("pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib"), "any"),
+    "yaml": {"load", "load_all", "full_load", "unsafe_load", "full_load_all", "unsafe_load_all"},
+    "os": {"system", "popen"},
+    "subprocess": {"getoutput", "getstatusoutput"},
+    "runpy": "any",
+    "code": "any",
+}
+ALLOWED_LOADERS = {
+    "pool.py": {"pickle"},  # between this process and those that it started, by a pipe of their own
+    "online/compare/simulations.py": {"pickle"},  # packs only, to see whether a function can be sent to those
+    "studies/dask_executor.py": {"pickle"},  # instances for workers of the user; SECURITY.md
+}
+
+
+def dangers(path: Path, tree: ast.AST) -> list[str]:
+    """Return the calls in a module that could run code from a file."""
+    place = path.relative_to(PACKAGE).as_posix()
+    found = []
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+            names = [name for name in names if LOADERS.get(name) == "any"]
+        elif isinstance(node, ast.Call):
+            names = dangerous_calls(node)
+        found += [
+            f"{place}:{getattr(node, 'lineno', 0)} {name}"
+            for name in names
+            if name not in ALLOWED_LOADERS.get(place, ())
+        ]
+    return found
+
+
+def dangerous_calls(call: ast.Call) -> list[str]:
+    """Return what is dangerous about a call: the function, or an argument."""
+    match call.func:
+        case ast.Name(id=name) if name in RUNS_CODE:
+            return [name]
+        case ast.Attribute(value=ast.Name(id=module), attr=name) if name in LOADERS.get(module, ()):
+            return [f"{module}.{name}"]
+    return [
+        each.arg
+        for each in call.keywords
+        if each.arg in {"allow_pickle", "shell"} and getattr(each.value, "value", True) is not False
+    ]
+
+
+def test_no_file_is_run_or_unpickled():
+    found = [each for path in FILES for each in dangers(path, ast.parse(path.read_text(encoding="utf-8")))]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "eval(text)",
+        "exec(text)",
+        "import pickle",
+        "from marshal import loads",
+        "yaml.load(text, yaml.Loader)",
+        "np.load(path, allow_pickle=True)",
+        "np.load(path, allow_pickle=given)",
+        "os.system(text)",
+        "subprocess.run(text, shell=True)",
+    ],
+)
+def test_what_could_run_a_file_is_noticed(code):
+    assert len(dangers(PACKAGE / "io" / "x.py", ast.parse(code))) == 1

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 NOT_FOR_EVERYBODY = {"all", "gpu", "docs", "test", "dev"}
-PACKAGES = ("jinja2>=3.1", "matplotlib>=3.10")
+PACKAGES = ("jinja2>=3.1.6", "matplotlib>=3.10")
 
 
 def test_all_has_every_extra_that_runs_on_any_machine():
@@ -76,7 +76,7 @@ def test_pip_is_called_by_the_python_that_runs(python):
 def test_in_an_activated_environment_python_is_called_by_its_name(python, monkeypatch):
     monkeypatch.setattr(shutil, "which", {"python": str(python)}.get)
     monkeypatch.setattr(sys, "executable", f"{python}3")  # the same one: python3 made the environment
-    assert install_command(*PACKAGES) == "python -m pip install 'jinja2>=3.1' 'matplotlib>=3.10'"
+    assert install_command(*PACKAGES) == "python -m pip install 'jinja2>=3.1.6' 'matplotlib>=3.10'"
 
 
 def test_outside_an_environment_python_may_be_another_one(monkeypatch):
@@ -102,7 +102,7 @@ def test_on_windows_double_quotes_are_used_and_only_where_needed(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(sys, "executable", r"C:\Users\me\lpsched\Scripts\python.exe")
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    expected = r'C:\Users\me\lpsched\Scripts\python.exe -m pip install "jinja2>=3.1" "matplotlib>=3.10"'
+    expected = r'C:\Users\me\lpsched\Scripts\python.exe -m pip install "jinja2>=3.1.6" "matplotlib>=3.10"'
     assert install_command(*PACKAGES) == expected
     monkeypatch.setattr(sys, "executable", r"C:\Program Files\Python\python.exe")
     assert install_command("pandas") == r'"C:\Program Files\Python\python.exe" -m pip install pandas'

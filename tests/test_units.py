@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -21,6 +22,7 @@ from lpsched.units import (
     meant,
     number,
     paired,
+    parse_quantity,
     plain_text,
     range_text,
     share_text,
@@ -144,3 +146,15 @@ def test_a_range_contains_both_ends_or_is_their_number(low, width):
         assert first != last
     else:
         assert parsed(first) == parsed(number(low)) == parsed(number(high))
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "." * 5000, " " * 5000 + "x", "9" * 2500 + "." + "9" * 2500, "1s" * 5000])
+def test_endless_digits_are_no_quantity_and_are_rejected_at_once(text):
+    before = time.process_time()
+    with pytest.raises(ValueError, match="expected a time such as"):
+        parse_quantity(text, "time")
+    assert time.process_time() - before < 2.0  # of 5,000 digits, a minute was not enough
+
+
+def test_a_point_needs_no_digit_on_one_side():
+    assert [parse_quantity(text, "time") for text in ("5.s", ".5s", "1.5h", "5.", ".5")] == [5.0, 0.5, 5400.0, 5.0, 0.5]

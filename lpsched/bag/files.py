@@ -7,8 +7,6 @@ of its double, so that every reader, in whatever language, gets the same number.
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 import sys
 import warnings
@@ -26,7 +24,8 @@ from lpsched.bag.certificate.patterns import Interval, LeastMakespan
 from lpsched.bag.model import FORMAT, Bag, Terms
 from lpsched.bag.schedule import COLUMNS, MachineGroup, Schedule, TaskRow, expand
 from lpsched.errors import InputIssue, InstanceError, LpschedWarning, OutputError, quote
-from lpsched.io.content import load_arrow, one_issue, whole_file, write_files
+from lpsched.io import limits
+from lpsched.io.content import one_issue, whole_file, write_csv, write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import (
     Contents,
@@ -37,7 +36,8 @@ from lpsched.io.instance_files import (
     write_document,
     written_tables,
 )
-from lpsched.io.rows import SUFFIXES, read_pieces
+from lpsched.io.parquet import load_arrow
+from lpsched.io.rows import SUFFIXES, Rows, read_pieces
 from lpsched.io.series_files import series_csv
 from lpsched.model.answers import (
     Answer,
@@ -56,6 +56,7 @@ from lpsched.model.kinds import format_of
 from lpsched.model.results import json_of, plain
 from lpsched.model.series import KINDS, Series
 from lpsched.model.table import Axes
+from lpsched.text import as_double, column_values
 
 if TYPE_CHECKING:
     from lpsched.bag.parts import NamedSite, Site
@@ -178,8 +179,8 @@ def schedule_of(document: Document, path: Path) -> Schedule:
 __all__ = ["SUFFIXES", "read_rows", "write_rows", "write_schedule_rows"]
 
 NEEDED: Final = COLUMNS[:3]
+NUMBERS: Final = {"machine": "q", "start_seconds": "d"}
 WRITTEN: Final = ("task", *COLUMNS, "end_seconds")
-MOST_ROWS: Final = 5_000_000  # of a file that is read; each takes some two hundred bytes of memory
 MOST_ROW_ISSUES: Final = 100
 BATCH: Final = 65_536
 LEAST_BYTES: Final = 24  # of a row that is written, roughly
@@ -190,11 +191,11 @@ def read_rows(path: Path | str) -> Iterator[TaskRow]:
     path = Path(path)
     issues: list[InputIssue] = []
     pieces = read_pieces(path, (*COLUMNS, "task", "end_seconds"), NEEDED)
-    rows = (row for piece in pieces for row in zip(*map(piece.columns.__getitem__, COLUMNS), strict=True))
+    rows = (row for piece in pieces for row in zip(*map(_read(piece).__getitem__, COLUMNS), strict=True))
     for number, row in enumerate(rows, start=1):
-        if number > MOST_ROWS:
+        if number > limits.MOST_ROWS:
             do = "write it in the compact form (see 'lpsched solve -o')"
-            raise one_issue(path, f"more than {MOST_ROWS:,} rows", "fewer", do)
+            raise one_issue(path, f"more than {limits.MOST_ROWS:,} rows", "fewer", do)
         made = _row(number, row, issues)
         if len(issues) >= MOST_ROW_ISSUES:
             break
@@ -202,6 +203,13 @@ def read_rows(path: Path | str) -> Iterator[TaskRow]:
             yield made
     if issues:
         raise InstanceError(str(path), tuple(issues))
+
+
+def _read(rows: Rows) -> dict[str, list[Any]]:
+    """Return the columns of some rows with numbers for texts, where these are numbers."""
+    if rows.lines is None:  # of a Parquet file, whose cells are what they are
+        return rows.columns
+    return rows.columns | {key: column_values(rows.columns[key], code) for key, code in NUMBERS.items()}
 
 
 def write_schedule_rows(schedule: Schedule, bag: Bag, path: Path | str) -> int:
@@ -224,7 +232,7 @@ def write_rows(rows: Iterator[TaskRow], count: int, path: Path | str, bag: Bag |
         raise OutputError(f"cannot write {path}: {count:,} rows would fill the disk; use the compact form")
     with whole_file(path) as file:
         if path.suffix.lower() == ".csv":
-            _write_csv(_cells(rows, bag), file)
+            write_csv(WRITTEN, _cells(rows, bag), file, line_end="\r\n")
         else:
             _write_parquet(_cells(rows, bag), file, path)
 
@@ -245,15 +253,6 @@ def _cells(rows: Iterator[TaskRow], bag: Bag | None) -> Iterator[tuple[object, .
         number[i] += 1
 
 
-def _write_csv(rows: Iterator[tuple[object, ...]], file: BinaryIO) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
-    writer = csv.writer(text)
-    writer.writerow(WRITTEN)
-    writer.writerows(rows)  # doubles with all their digits, None as an empty cell
-    text.flush()
-    text.detach()
-
-
 def _write_parquet(rows: Iterator[tuple[object, ...]], file: BinaryIO, path: Path) -> None:
     pa, pq = load_arrow(f"writing {path.name}")
     kinds = (pa.int64(), pa.string(), pa.string(), pa.int64(), pa.string(), pa.float64(), pa.float64())
@@ -272,19 +271,24 @@ def _row(number: int, cells: tuple[Any, ...], issues: list[InputIssue]) -> TaskR
             machine_type="" if machine_type is None else str(machine_type),
             machine=_whole(machine),
             p_state=None if state is None else str(state),
-            start_seconds=None if start is None else float(start),
+            start_seconds=None if start is None else _seconds(start),
         )
-    except (ValueError, TypeError, OverflowError):
+    except TypeError:
         found = f"machine {quote(str(machine))}, start {quote(str(start))}"
         issues.append(InputIssue(("row", number), found, "a whole number and seconds", "correct them"))
         return None
 
 
 def _whole(value: object) -> int:
-    number = int(value) if isinstance(value, str) else value
-    if isinstance(number, bool) or not isinstance(number, int):
+    if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError
-    return number
+    return value
+
+
+def _seconds(value: object) -> float:
+    if (seconds := as_double(value)) is None:
+        raise TypeError
+    return seconds
 
 
 class Claim(Part):

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
 from pydantic import Field, field_serializer
-from pydantic_core import PydanticCustomError
 
 from lpsched.bag.parts import (
     MOST_SITES,
@@ -50,6 +49,7 @@ from lpsched.model.fields import (
     little_endian,
     numbered,
 )
+from lpsched.model.problems import checked
 from lpsched.model.series import KINDS, TARIFF, Series, high_price
 from lpsched.model.series_reader import OverTime
 from lpsched.model.table import Cells, Table, rows_of
@@ -492,16 +492,6 @@ class Terms:
         if not changes and prices is bag.prices:
             return bag
         return bag.model_copy(update={"prices": prices, "site": site.model_copy(update=changes)})
-
-
-def checked(name: str, value: float | None, check: Callable[[object], float]) -> float | None:
-    """Return a number that a user gave as an option, if it is valid."""
-    if value is None:
-        return None
-    try:
-        return check(value)
-    except PydanticCustomError as error:
-        raise InstanceError("", (InputIssue((name,), **(error.context or {})),)) from None
 
 
 def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:

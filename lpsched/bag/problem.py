@@ -14,13 +14,14 @@ from lpsched.bag.arrays import BagArrays, arrays_of, usable_arrays, usable_bag
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.column_generation import is_huge, least_by_columns, rate_by_columns
 from lpsched.bag.cost import cost_model, has_price
-from lpsched.bag.model import Bag, Terms, check_ratio, checked
+from lpsched.bag.model import Bag, Terms, check_ratio
 from lpsched.bag.relaxation import Relaxation, least_makespan
 from lpsched.bag.search.frontier import best_rate, least_cost
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InfeasibleProgramError, InputIssue, InstanceError, NotFoundError
 from lpsched.lp.sweep import is_consistent
 from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.model.problems import checked
 from lpsched.units import SECONDS_PER_HOUR, lower_text, number
 
 if TYPE_CHECKING:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
 from lpsched.model.violation import LONGEST, UNIT, Violation, rounded_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from lpsched.bag.model import Bag
 
@@ -386,67 +388,122 @@ class Gathered:
     violations: tuple[Violation, ...]
 
 
-def gather(bag: Bag, rows: Iterable[TaskRow]) -> Gathered:
-    """Put the rows of each machine together, and machines that run the same into groups."""
-    found: list[Violation] = []
-    count_of = {machine.name: machine.count for machine in bag.machine_types}
-    machines: dict[tuple[str, int], list[TaskRow]] = {}
-    timed = untimed = 0
-    for row in rows:
-        most = count_of.get(row.machine_type)
+class _Rows:
+    """The rows of one machine type, in plain numbers: millions of objects take gigabytes."""
+
+    def __init__(self) -> None:
+        self.machines, self.kinds, self.starts = array("q"), array("q"), array("d")
+
+    def by_machine(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield each machine, with the places of its rows by start; in their order where they start together."""
+        order = sorted(range(len(self.machines)), key=self.starts.__getitem__)
+        order.sort(key=self.machines.__getitem__)
+        return ((machine, list(own)) for machine, own in groupby(order, key=self.machines.__getitem__))
+
+
+class _Held:
+    """The rows of a schedule so far, the rules that one of them breaks, and how many more there may be."""
+
+    def __init__(self, bag: Bag, tables: Tables) -> None:
+        self.found: list[Violation] = []
+        self.by_type: dict[str, _Rows] = {}  # of machines
+        self.kinds: dict[tuple[str, str | None], int] = {}  # task types and P-states, numbered as they come
+        self.timed = self.untimed = 0
+        self._bag, self._tables = bag, tables
+        self._left = {name: count + MOST for name, count in tables.tasks.items()}
+        self._strange = 0
+
+    def take(self, row: TaskRow) -> bool:
+        """Hold a row; return whether there may be more."""
+        most, start = self._tables.machines.get(row.machine_type), row.start_seconds
         if most is not None and not 1 <= row.machine <= most:
             sentence = f"there is no machine {row.machine} of type {row.machine_type!r}, only 1 to {most}"
-            found.append(Violation("no-such-machine", sentence))
-        start = row.start_seconds
+            self.found.append(Violation("no-such-machine", sentence))
         if start is not None and not 0 <= start <= LONGEST:
-            found.append(Violation("bad-start", f"a task of type {row.task_type!r} starts at {start!r} s"))
-        timed, untimed = timed + (start is not None), untimed + (start is None)
-        machines.setdefault((row.machine_type, row.machine), []).append(row)
-        if len(found) >= MOST:
+            self.found.append(Violation("bad-start", f"a task of type {row.task_type!r} starts at {start!r} s"))
+        if start is None:
+            self.untimed += 1
+        else:
+            self.timed += 1
+        if not self._may_be(row):
+            return False
+        if not self.found:
+            own = self.by_type.get(row.machine_type)
+            if own is None:
+                own = self.by_type[row.machine_type] = _Rows()
+            own.machines.append(0 if most is None else row.machine)
+            own.kinds.append(self.kinds.setdefault((row.task_type, row.p_state), len(self.kinds)))
+            own.starts.append(start or 0.0)
+        return len(self.found) < MOST
+
+    def _may_be(self, row: TaskRow) -> bool:
+        """Return whether a row is not too much of what breaks a rule that is left to `examine`."""
+        if row.task_type in self._left and (row.machine_type, row.p_state) in self._tables.column:
+            self._left[row.task_type] -= 1
+            if self._left[row.task_type] >= 0:
+                return True
+            count = self._tables.tasks[row.task_type]
+            sentence = f"more than {count + MOST} tasks of type {row.task_type!r} run, but there are {count}"
+        else:
+            self._strange += 1
+            if self._strange <= MOST:
+                return True
+            sentence = (
+                f"more than {MOST} tasks are of types, on machines or in P-states that {self._bag.name!r} has not"
+            )
+        self.found.append(Violation("wrong-count", sentence))
+        return False
+
+
+def gather(bag: Bag, rows: Iterable[TaskRow]) -> Gathered:
+    """Put the rows of each machine together, and machines that run the same into groups.
+
+    No more rows are taken once a thousand are too many. Without rows nothing runs, which `examine` judges.
+    """
+    tables = Tables(bag)
+    held = _Held(bag, tables)
+    for row in rows:
+        if not held.take(row):
             break
-    if not machines:
-        found.append(Violation("wrong-count", "there is no task in it"))
+    found, timed, untimed = held.found, held.timed, held.untimed
     if timed and untimed:
         found.append(Violation("missing-start", f"{untimed} tasks have no start, {timed} have one"))
     if found:
         return Gathered(Schedule(()), tuple(found))
-    seconds = cache(Tables(bag).seconds)
-    end = Fraction(0)
+    seconds, run_of = cache(tables.seconds), cache(Run)  # many machines run as many tasks of a type
+    names, end = list(held.kinds), Fraction(0)
     alike: Counter[tuple[str, tuple[Run, ...]]] = Counter()
-    for (machine_type, number), own in machines.items():
-        if timed:
-            own.sort(key=lambda row: row.start_seconds or 0.0)
-            last, broken = _last_end(seconds, own, f"machine {number} of type {machine_type!r}")
-            end, found = max(end, last), found + broken
-        alike[machine_type, _runs(own)] += 1
+    for machine_type, these in held.by_type.items():
+        for machine, places in these.by_machine():
+            if timed and len(found) < MOST:
+                tasks = ((these.starts[n], *names[these.kinds[n]]) for n in places)
+                end = max(end, _last_end(seconds, machine_type, machine, tasks, found))
+            lengths = ((kind, sum(1 for _ in same)) for kind, same in groupby(map(these.kinds.__getitem__, places)))
+            alike[machine_type, tuple(run_of(names[kind][0], count, names[kind][1]) for kind, count in lengths)] += 1
     groups = tuple(MachineGroup(name, number, runs) for (name, runs), number in alike.items())
     loads = (
         sum((run.count * seconds(run.task_type, group.machine_type, run.p_state) for run in group.runs), Fraction(0))
         for group in groups
     )
     finish = rounded_up(max(end, *loads)) if timed else None
-    return Gathered(Schedule(groups, finish), tuple(found[:MOST]))
+    return Gathered(Schedule(groups, finish), tuple(found))
 
 
 def _last_end(
-    seconds: Callable[[str, str, str | None], Fraction], rows: list[TaskRow], machine: str
-) -> tuple[Fraction, list[Violation]]:
-    """Return when a machine's last task ends, and where two of its tasks overlap."""
-    end, found = Fraction(0), []
-    for row in rows:
-        start = Fraction(row.start_seconds or 0.0)
+    seconds: Callable[[str, str, str | None], Fraction],
+    machine_type: str,
+    machine: int,
+    tasks: Iterable[tuple[float, str, str | None]],
+    found: list[Violation],
+) -> Fraction:
+    """Return when a machine's last task ends; add where two of its tasks overlap, up to `MOST`."""
+    end, on = Fraction(0), f"machine {machine} of type {machine_type!r}"
+    for begin, task_type, state in tasks:
+        start = Fraction(begin)
         if start < end - end * ROUNDING:
-            early = f"starts at {float(start)!r} s, but the one before ends at {float(end)!r} s"
-            found.append(Violation("overlap", f"on {machine} a task of type {row.task_type!r} {early}"))
-        end = max(end, start + seconds(row.task_type, row.machine_type, row.p_state))
-    return end, found
-
-
-def _runs(rows: list[TaskRow]) -> tuple[Run, ...]:
-    runs: list[Run] = []
-    for row in rows:
-        if runs and (runs[-1].task_type, runs[-1].p_state) == (row.task_type, row.p_state):
-            runs[-1] = Run(row.task_type, runs[-1].count + 1, row.p_state)
-        else:
-            runs.append(Run(row.task_type, 1, row.p_state))
-    return tuple(runs)
+            early = f"starts at {begin!r} s, but the one before ends at {float(end)!r} s"
+            found.append(Violation("overlap", f"on {on} a task of type {task_type!r} {early}"))
+            if len(found) >= MOST:
+                break
+        end = max(end, start + seconds(task_type, machine_type, state))
+    return end

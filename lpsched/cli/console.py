@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import json
+import functools
 import logging
 import os
 import re
@@ -23,9 +23,10 @@ import typer
 
 from lpsched.cancellation import COMPILING, CancelToken, Progress
 from lpsched.errors import LpschedWarning
+from lpsched.text import printable, printable_json, printable_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
     from rich.console import ConsoleRenderable, RenderableType
@@ -52,13 +53,14 @@ class Console:
     verbose: bool = False
     force: bool = False  # overwrite files that exist
 
-    def answer(self, as_json: dict[str, Any], tables: Sequence[ConsoleRenderable] = (), text: str = "") -> None:
-        """Print the answer once: as one JSON object, or as tables and text for people."""
+    def answer(
+        self, as_json: dict[str, Any], tables: Sequence[ConsoleRenderable] = (), lines: Sequence[str] = ()
+    ) -> None:
+        """Print the answer once: as one JSON object, or as lines and tables for people."""
         if self.as_json:
             print_json(as_json)
             return
-        if text:
-            sys.stdout.write(text)
+        print_lines(lines)
         if tables:
             print_tables(tables, sys.stdout)
 
@@ -70,21 +72,48 @@ class Console:
     def start_logging(self) -> None:
         """Send the library's log to stderr."""
         level = logging.ERROR if self.quiet else logging.INFO if self.verbose else logging.WARNING
-        logging.basicConfig(level=level, format="%(message)s", stream=sys.stderr, force=True)
+        logging.basicConfig(level=level, stream=sys.stderr, force=True)
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(PrintableFormatter("%(message)s"))
         warnings.simplefilter("ignore" if self.quiet else "always", LpschedWarning)
         warnings.showwarning = _show_warning
+
+
+class PrintableFormatter(logging.Formatter):
+    """Writes records so that nothing in them steers the terminal; only tracebacks have several lines."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - as the base class has it
+        """Return the message in one line."""
+        return printable(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - as the base class has it
+        """Return the traceback."""
+        return printable_lines(super().formatException(ei))
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     print_notice(f"warning: {message}")
 
 
-def print_notice(message: str) -> None:
-    """Print a message on stderr; control characters are shown as their codes, and a terminal gets lines that fit."""
-    shown = (letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in message)
+# What is printed goes through these functions, and nothing else writes to stdout or stderr: each line is made
+# printable by itself, so what stands in a file can neither steer the terminal nor begin a line of its own.
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of an answer on stdout."""
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
+
+
+def print_notice(*lines: str) -> None:
+    """Print a message on stderr; a terminal gets lines that fit."""
+    text = "\n".join(map(printable, lines))
     with contextlib.suppress(OSError):  # without stderr there is still the exit code
-        sys.stderr.write(_fitted(f"lpsched: {''.join(shown)}\n", sys.stderr))
+        sys.stderr.write(_fitted(f"lpsched: {text}\n", sys.stderr))
         sys.stderr.flush()
+
+
+def print_help(text: str) -> None:
+    """Print a help text on stderr."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{text}\n")
 
 
 def _fitted(text: str, stream: TextIO) -> str:
@@ -117,18 +146,16 @@ def console_of(context: typer.Context) -> Console:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """Print one JSON object; NaN and infinity are bugs, not numbers."""
+    """Print one JSON object."""
     plain = codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=plain, allow_nan=False) + "\n")
+    sys.stdout.write(printable_json(content, ascii_only=plain) + "\n")
 
 
 def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
     """Print tables with an empty line between them."""
     import rich.console
-    from rich.constrain import Constrain
-    from rich.text import Text
 
-    from lpsched.report.tables import WrappedText
+    from lpsched.report.tables import Printable
 
     console = rich.console.Console(file=stream, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
@@ -137,9 +164,8 @@ def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
         for index, table in enumerate(tables):
             if index:
                 console.print()
-            # a text by itself is joined by `print` to one that wraps as it likes
-            console.print(Constrain(WrappedText(table.plain), None) if isinstance(table, Text) else table)
-    lines = captured.get().splitlines()
+            console.print(Printable(table))
+    lines = captured.get().split("\n")[:-1]
     stream.write("".join(TRAILING.sub(lambda end: end[0].replace(" ", ""), line) + "\n" for line in lines))
 
 
@@ -165,8 +191,8 @@ def write_and_print(
 
     of_tables = {} if tables is None else {"form": TableForm(tables)}
     files = [str(file) for file in kind_of(instance).load("write")(instance, path, **of_tables)]
-    text = f"{path}: {size_of(instance)}\n" + "".join(f"{file}: {held_by(file)}\n" for file in files[:-1])
-    console.answer(header("lpsched-written/1", instance) | {"files": files} | more, text=text)
+    lines = [f"{path}: {size_of(instance)}", *(f"{file}: {held_by(file)}" for file in files[:-1])]
+    console.answer(header("lpsched-written/1", instance) | {"files": files} | more, lines=lines)
 
 
 def held_by(file: str) -> str:
@@ -217,7 +243,7 @@ class ProgressLine:
         from lpsched.units import gap_text
 
         gap = "" if progress.gap is None else f": gap {gap_text(max(0.0, progress.gap))}"
-        self._stage = f"{progress.stage}{gap}"
+        self._stage = printable(f"{progress.stage}{gap}")
         now = self._clock()
         if self._compiling_since is not None and self._first is not None:
             self._first = self._first[0] + now - self._compiling_since, self._first[1]
@@ -269,13 +295,55 @@ class ProgressLine:
 
 
 # Interrupts. The first Ctrl-C ends the work at its next step: the best result so far is verified and printed, and
-# the exit code is 130. The second one exits immediately. Work that must not be cut off treats SIGTERM, and SIGHUP of a
-# terminal that is closed, in the same way.
+# the exit code is 130. The second one exits immediately. SIGTERM, and SIGHUP of a terminal that is closed, end a
+# command by way of its cleanups, so that no temporary file is left; work not to be cut off treats them as Ctrl-C.
+ENDS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+AGAIN_SECONDS: Final = 0.2
 FOLLOWS: Final = "what was found so far follows"
 
 
 class StoppedEarly(Exception):  # noqa: N818 - it is no error: the answer has been printed
     """Ctrl-C ended the work early."""
+
+
+class Terminated(BaseException):
+    """SIGTERM or SIGHUP ends the command; the exit code is the one that shells give."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal, self.code = signal.Signals(number).name, 128 + number
+
+
+def _terminate(number: int, *_: object) -> None:
+    """Raise `Terminated`, again and again until it is seen: compiled code drops what a callback raises."""
+    handled = sys.exception()
+    while handled is not None:
+        if isinstance(handled, Terminated):
+            return  # cleanups are not to be interrupted
+        handled = handled.__context__
+    if hasattr(signal, "setitimer"):  # not on Windows
+        signal.signal(signal.SIGALRM, functools.partial(_terminate, number))
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS, AGAIN_SECONDS)
+    raise Terminated(number)
+
+
+@contextlib.contextmanager
+def orderly_ends() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise `Terminated`, unless they are ignored, as nohup lets them be, or handled."""
+    installed = [number for number in ENDS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in installed:
+        signal.signal(number, _terminate)
+    usual = sys.unraisablehook
+    sys.unraisablehook = lambda dropped: None if dropped.exc_type is Terminated else usual(dropped)
+    try:
+        yield
+    finally:
+        if hasattr(signal, "setitimer") and isinstance(signal.getsignal(signal.SIGALRM), functools.partial):
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        sys.unraisablehook = usual
+        for number in installed:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def exit_with_status(cancel: CancelToken, *, valid: bool = True) -> None:
@@ -303,12 +371,9 @@ def cancellable(
             cancel.stop()
             print_notice(f"stopping: {follows}; press Ctrl-C again to leave at once")
 
-        signals: dict[signal.Signals, object] = {signal.SIGINT: signal.default_int_handler}
-        if all_signals:
-            ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-            signals |= dict.fromkeys(ends, signal.SIG_DFL)
-        for number, usual in signals.items():
-            if signal.getsignal(number) is usual:  # else another handler is installed, or it is ignored
-                handlers.callback(signal.signal, number, usual)
+        for number in (signal.SIGINT, *(ENDS if all_signals else ())):
+            before = signal.getsignal(number)
+            if before in (signal.default_int_handler, signal.SIG_DFL, _terminate):  # else handled elsewhere, or ignored
+                handlers.callback(signal.signal, number, before)
                 signal.signal(number, stop)
         yield cancel

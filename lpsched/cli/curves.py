@@ -190,7 +190,7 @@ def _answer(
         result = find(effort=effort, cancel=cancel, seed=asked.seed, solver=solver_named(asked.solver))
     if asked.output is not None:
         rows = result.csv_rows()
-        write_files({asked.output: csv_bytes(rows[0], [row.values() for row in rows])})
+        write_files({asked.output: csv_bytes(rows[0], [row.values() for row in rows], for_people=True)})
     write_page = (lambda: "") if page is None else (lambda: page(result))
     options.write_figure_and_page(asked.figure, asked.report, lambda: draw(result), write_page)
     console.log_timings(result.timings, result.provenance.solver)

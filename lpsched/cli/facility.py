@@ -9,7 +9,7 @@ import typer
 
 from lpsched.cli import options
 from lpsched.cli.console import cancellable, console_of, exit_with_status
-from lpsched.cli.options import output_option, require_output
+from lpsched.cli.options import STATE, output_option
 from lpsched.errors import quote
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def facility(
         Start | None, typer.Option(help="ga: schedule in the first population.", show_default="random")
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(help="ga: save the population to this .npz file; resume from it if it exists.")
+        Path | None,
+        output_option("--state", endings=(STATE,), help="ga: save the population; resume from it if the file exists."),
     ] = None,
     bound: Annotated[
         bool, typer.Option("--bound/--no-bound", help="greedy, ga, nlp: whether to prove the bound, too.")
@@ -101,15 +102,13 @@ def facility(
     gangs = form if form == "gang" else None
     _require_scheduler("lp", scheduler, {"--outlets": outlets, "--certificate": certificate, "--form": gangs})
     _require_scheduler("ga", scheduler, {"--generations": generations, "--start": start, "--state": state})
-    if state is not None:
-        require_output(state, (".npz",), file)
     read = read_facility(file)
     console = console_of(context)
     result: FacilityResult | MethodResult
     given: dict[str, Any] = {"colocation": colocation, "gap": gap, "solver": solver_named(solver)}
     with cancellable(console, time_limit if scheduler == "lp" else None) as cancel:
         if scheduler == "lp":
-            celsius = None if outlets is None else _temperatures(outlets, len(read.crac_units))
+            celsius = None if outlets is None else temperatures(outlets, len(read.crac_units))
             result = solve_facility(read, outlets=celsius, prove=certificate is not None, cancel=cancel, **given)
         else:
             from lpsched.facility.compare import allocate
@@ -162,7 +161,7 @@ def _saved(
     return found, lambda population: write_population(population, facility, state)
 
 
-def _temperatures(text: str, units: int) -> list[float]:
+def temperatures(text: str, units: int) -> list[float]:
     """Read numbers with commas between them; a single one is for all units."""
     try:
         read = [float(each) for each in text.split(",")]

@@ -43,13 +43,12 @@ def new(
     text = template(kind)
     content: dict[str, object] = {"format": "lpsched-new/1", "lpsched": version("lpsched"), "kind": kind}
     if output is None:
-        console_of(context).answer(content | {"text": text}, text=text)
+        console_of(context).answer(content | {"text": text}, lines=text.splitlines())
         return
     then = "study run" if kind == "study" else "show"
     write_files({output: text.encode()})
-    console_of(context).answer(
-        content | {"files": [str(output)]}, text=f"{output}: edit it, then 'lpsched {then} {output}'\n"
-    )
+    lines = [f"{output}: edit it, then 'lpsched {then} {output}'"]
+    console_of(context).answer(content | {"files": [str(output)]}, lines=lines)
 
 
 def schema(kind: Annotated[Kind, typer.Argument(help="The kind of file.")]) -> None:
@@ -156,7 +155,7 @@ def expand(
     else:
         tasks = _expand_bag(read, schedule, output)
     answer = header("lpsched-written/1", read) | {"files": [str(output)], "tasks": tasks}
-    console_of(context).answer(answer, text=f"{output}: {tasks:,} tasks\n")
+    console_of(context).answer(answer, lines=[f"{output}: {tasks:,} tasks"])
 
 
 def _expand_bag(bag: Bag, schedule: Path, output: Path) -> int:
@@ -164,12 +163,13 @@ def _expand_bag(bag: Bag, schedule: Path, output: Path) -> int:
     from lpsched.bag.files import read_schedule, write_schedule_rows
     from lpsched.bag.verify import examine
     from lpsched.errors import InvalidScheduleError
+    from lpsched.text import printable
 
     compact = read_schedule(schedule)
     broken = examine(bag, compact, may_wait=True).violations
     if broken:
-        sentences = "".join(f"\n  {each.sentence}" for each in broken[:20])
-        raise InvalidScheduleError(f"{schedule} is not a schedule of {bag.name}:{sentences}")
+        sentences = "".join(f"\n  {printable(each.sentence)}" for each in broken[:20])
+        raise InvalidScheduleError(f"{printable(str(schedule))} is not a schedule of {bag.name}:{sentences}")
     return write_schedule_rows(compact, bag, output)
 
 
@@ -232,7 +232,7 @@ def _certify_bag(console: Console, bag: Bag, output: Path, time_limit: float | N
         made = certify_bag(bag, **given, cancel=cancel)
     write_certificate(made, output, version_of_lpsched())
     answer = certificate_as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
-    console.answer(answer, text=certificate_line(made, str(output)))
+    console.answer(answer, lines=[certificate_line(made, str(output))])
     exit_with_status(cancel)
 
 
@@ -248,7 +248,7 @@ def _certify_arriving(console: Console, instance: Day | Clusters, output: Path, 
     write_day_certificate(made, output, version_of_lpsched())
     answer = certificate_as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
     claim = f"{claim_text(objective_of(instance), made.bound)} is proved for {instance.name}"
-    console.answer(answer, text=f"{output}: {claim}; check it with 'lpsched verify'\n")
+    console.answer(answer, lines=[f"{output}: {claim}; check it with 'lpsched verify'"])
     exit_with_status(cancel)
 
 
@@ -271,31 +271,50 @@ def verify(
     grid_fee: over_time.GridFeeOption = None,
     switch_off: over_time.SwitchOffOption = None,
     fill: over_time.FillOption = False,  # noqa: FBT002 - an option
+    *,
+    price: options.Price = None,
+    power_cap: options.PowerCap = None,
+    deadline: options.Deadline = None,
+    horizon: over_time.HorizonOption = None,
+    start: over_time.StartOption = None,
+    carbon_price: over_time.CarbonPriceOption = None,
+    outlets: Annotated[str | None, typer.Option(help="Facilities: the fixed outlet temperatures of a proof.")] = None,
 ) -> None:
     """Check proofs, schedules and allocations without a solver.
 
-    Plans over a horizon need the same --tariff, --carbon, --caps, --grid-fee and --switch-off as when they were made.
+    A proof under other terms than the file's (price, cap, deadline, horizon, outlets) is accepted only with the same
+    options here. Plans over a horizon also need the same --tariff, --carbon, --caps, --grid-fee and --switch-off.
 
     Examples
     --------
     lpsched certify instances/tiny.yaml -o proof.json
     lpsched verify instances/tiny.yaml proof.json
+    lpsched certify instances/tiny.yaml --deadline 20s -o within.json
+    lpsched verify instances/tiny.yaml within.json --deadline 20s
     """
     from lpsched.auditing import audit
+    from lpsched.cli.facility import temperatures
     from lpsched.instances import read_with_kind
     from lpsched.report.tables import audit_tables
 
     read, kind = read_with_kind(instance)
-    given = over_time.TimeOptions(
-        tariff=tariff, carbon=carbon, caps=caps, grid_fee=grid_fee, switch_off=switch_off, fill=fill
-    )
+    given = over_time.TimeOptions(horizon, start, tariff, carbon, caps, grid_fee, carbon_price, switch_off, fill)
+    terms: dict[str, Any] = {"price": price, "power_cap": power_cap, "deadline": deadline}
     if kind.name == "bag":
         from lpsched.bag.horizon.slots import with_switch_off
 
         read = with_switch_off(given.bag(read), switch_off)
+        per_kilogram = None if carbon_price is None else carbon_price / over_time.KILOGRAMS
+        terms |= {"horizon": horizon, "start": start, "carbon_price": per_kilogram}
     else:
-        options.reject(given.flags(), f"for {kind.phrase}", "a bag")
-    result = audit(read, files)
+        of_bag = {options.flags_of([name]): value for name, value in terms.items()}
+        options.reject(given.flags() | of_bag, f"for {kind.phrase}", "a bag")
+        terms = {}
+    if kind.name != "facility":
+        options.reject({"--outlets": outlets}, f"for {kind.phrase}", "a facility")
+    elif outlets is not None:
+        terms["outlets"] = temperatures(outlets, len(read.crac_units))
+    result = audit(read, files, **terms)
     console_of(context).answer(result.to_dict(), audit_tables(result))
     if not result.accepted:
         raise typer.Exit(1)

@@ -13,7 +13,7 @@ import typer
 from lpsched.cli import curves, options
 from lpsched.cli import horizon as over_time
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
-from lpsched.cli.options import FIGURES, output_option, require_output
+from lpsched.cli.options import FIGURES, STATE, output_option
 from lpsched.cli.solve import write_page
 
 if TYPE_CHECKING:
@@ -224,7 +224,10 @@ def front(
         ),
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(help="nsga2: save the population to this .npz file; resume from it if it exists.")
+        Path | None,
+        output_option(
+            "--state", endings=(STATE,), help="nsga2: save the population; resume from it if the file exists."
+        ),
     ] = None,
     falling: Annotated[
         bool, typer.Option("--falling", help="--machines: sort all machines in descending order, not by type.")
@@ -310,8 +313,6 @@ def front(
         options.reject_without({"--ellipses": ellipses}, "--risk")
     elif "nsga2" not in names:
         options.reject_without({"--risk": risk}, EVOLVED)
-    if state is not None:
-        require_output(state, (".npz",), instance)
     if machines is None:
         options.reject_without({"--falling": falling or None}, "--machines")
     read, kind = read_with_kind(instance, kinds_with("front"))

@@ -159,7 +159,7 @@ def solve_and_verify(
     plan, proof = output if output is not None and output.suffix == ".json" else Path("plan.json"), certificate
     files = f"{shlex.quote(str(plan))} {shlex.quote(str(proof or 'proof.json'))}"
     made = f"-o {shlex.quote(str(plan))} --certificate {shlex.quote(str(proof or 'proof.json'))}"
-    name, series = shlex.quote(str(bag)), given.words(horizon=None, start=None, carbon_price=None)
+    name, series = shlex.quote(str(bag)), given.words()
     return [
         (f"lpsched solve {name}{words}{given.words()} {made}", f"find a plan and its bound{at}"),
         (f"lpsched verify {name} {files}{series}", "check both, without a solver"),

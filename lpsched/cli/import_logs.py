@@ -99,8 +99,7 @@ class Imported:
 
 def write_import(console: Console, imported: Imported, path: Path, tables: options.Tables | None) -> None:
     """Write the instance, for a bag also the samples of its cells; print the names of the files."""
-    from rich.text import Text
-
+    from lpsched.report.tables import line
     from lpsched.units import counted
 
     instance, account, logged = imported.instance, imported.account, imported.logged
@@ -120,7 +119,7 @@ def write_import(console: Console, imported: Imported, path: Path, tables: optio
     }
     shown: list[ConsoleRenderable] = [_account_table(account, account.totals, imported)]
     if account.facts:
-        shown.append(Text("\n".join(account.facts)))
+        shown.append(line(*account.facts))
     if logged is not None:
         read["cells"] = cells_read(logged)
         shown.append(cell_table(logged))
@@ -129,7 +128,7 @@ def write_import(console: Console, imported: Imported, path: Path, tables: optio
     warnings = [*account.warnings, *([lines] if skipped else [])]
     warn(warnings)
     answer = header("lpsched-written/1", instance) | {"files": list(held), "log": read, "remarks": warnings}
-    console.answer(answer, shown, text="".join(f"{file}: {what}\n" for file, what in held.items()))
+    console.answer(answer, shown, lines=[f"{file}: {what}" for file, what in held.items()])
 
 
 def write_with_cells(made: Bag | Clusters | LoggedBag, path: Path, tables: options.Tables | None) -> dict[str, str]:

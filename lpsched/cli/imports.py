@@ -191,9 +191,7 @@ def import_runs(
         "runs": {"read": len(runs), "kept": int(measured.cells.tasks.sum()), "cells": cells_read(measured)},
         "remarks": list(remarks),
     }
-    console.answer(
-        answer, [cell_table(measured, "runs")], text="".join(f"{file}: {what}\n" for file, what in held.items())
-    )
+    console.answer(answer, [cell_table(measured, "runs")], [f"{file}: {what}" for file, what in held.items()])
 
 
 def import_gavel(

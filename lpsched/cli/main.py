@@ -1,9 +1,9 @@
 """The `lpsched` command: registers the commands, and turns every failure into one message and an exit code.
 
 0    a verified answer was printed
-1    there is none: infeasible, a rejected certificate, an invalid schedule, or a solver failed
+1    there is none: infeasible, a rejected certificate, an invalid schedule, a solver failed, or memory ran out
 2    bad input, or the answer could not be printed: no space left, or stdout is closed
-130  interrupted
+130  interrupted (SIGINT); 143 and 129: ended by SIGTERM or SIGHUP
 141  the reader of our output closed the pipe
 """
 
@@ -18,13 +18,22 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
-from lpsched.cli.console import Console, StoppedEarly, print_json, print_notice
+from lpsched.cli.console import (
+    Console,
+    StoppedEarly,
+    Terminated,
+    orderly_ends,
+    print_help,
+    print_json,
+    print_lines,
+    print_notice,
+)
 from lpsched.cli.curves import offer
 from lpsched.cli.facility import facility
 from lpsched.cli.files import certify, convert, expand, new, schema, show, verify
@@ -84,7 +93,7 @@ def _print_version(wanted: bool) -> None:  # noqa: FBT001 - Typer's callback
     if wanted:
         from importlib.metadata import version
 
-        sys.stdout.write(f"lpsched {version('lpsched')}\n")
+        print_lines([f"lpsched {version('lpsched')}"])
         raise typer.Exit
 
 
@@ -109,11 +118,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = list(sys.argv[1:] if arguments is None else arguments)
     _prepare_streams()
     try:
-        code = run(given)
-        sys.stdout.flush()
+        with orderly_ends():
+            code = run(given)
+            sys.stdout.flush()
     except BrokenPipeError:
         code = CLOSED_PIPE
         _discard_stdout()
+    except Terminated as end:  # while the answer was printed
+        code = end.code
     except OSError as error:  # of stdout: errors of files are an OutputError
         why = "stdout is closed" if error.errno == errno.EBADF else error.strerror or error
         print_notice(f"cannot print the answer: {why}; send it elsewhere")
@@ -152,27 +164,31 @@ def _command() -> Callable[..., Any]:
     return typer.main.get_command(app)
 
 
+NO_MEMORY: Final = re.compile("failed to map segment|Cannot allocate memory|can't start new thread")  # of libraries
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command, print its error if there is one, and return the exit code."""
+    with contextlib.suppress(MemoryError):  # what filled it is let go of before the message is made
+        try:
+            return _run(arguments)
+        except (ImportError, RuntimeError) as error:
+            if not NO_MEMORY.search(str(error)):
+                raise
+    return _print_error("out-of-memory", _memory_ran_out(), NO_ANSWER, as_json="--json" in arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
     wanted = [flag for flag in GLOBAL if flag in arguments]
     rest = [argument for argument in arguments if argument not in GLOBAL]
     as_json = "--json" in wanted
     try:
-        with warnings.catch_warnings():  # what a command changes about warnings ends with it
+        with warnings.catch_warnings(), _signals_while_loading():  # what is changed about warnings ends with it
             code = _command()([*wanted, *rest], prog_name=NAME, standalone_mode=False)
-    except typer.TyperException as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # whose message is the help
-            with contextlib.suppress(OSError):  # without stderr there is still the exit code
-                sys.stderr.write(f"{error.message}\n")
-            return _print_error("usage", error.message, BAD_INPUT, as_json=as_json, printed=True)
-        return _print_error("usage", _usage_message(error), BAD_INPUT, as_json=as_json)
-    except LpschedError as error:
-        issues: Sequence[InputIssue] = getattr(error, "issues", ())
-        if isinstance(error, InstanceError) and not error.source:
-            issues = tuple(map(_as_option, issues))
-            error = InstanceError("", issues)
-        code = BAD_INPUT if isinstance(error, InstanceError | OutputError) else NO_ANSWER
-        return _print_error(error.code, str(error), code, as_json=as_json, issues=issues)
+    except (typer.TyperException, LpschedError) as error:
+        return _print_failure(error, as_json=as_json)
+    except Terminated as end:
+        return _print_error("terminated", f"ended by {end.signal}", end.code, as_json=as_json)
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # Typer turns a closed pipe into a plain exit
             raise stop.__context__ from None
@@ -184,6 +200,47 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:  # Typer turns Ctrl-C into this code
         return _print_error("interrupted", "interrupted", INTERRUPTED, as_json=as_json)
     return code if isinstance(code, int) else 0
+
+
+@contextlib.contextmanager
+def _signals_while_loading() -> Iterator[None]:
+    """Raise a signal as it was: while compiled code of a package is loaded it becomes an `ImportError`."""
+    try:
+        yield
+    except ImportError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt | Terminated):
+            raise error.__cause__ from None
+        raise
+
+
+def _print_failure(error: typer.TyperException | LpschedError, *, as_json: bool) -> int:
+    """Print a usage error or an error of lpsched; return the exit code."""
+    if isinstance(error, typer.TyperException):
+        if type(error).__name__ == "NoArgsIsHelpError":  # whose message is the help
+            print_help(error.message)
+            return _print_error("usage", error.message, BAD_INPUT, as_json=as_json, printed=True)
+        return _print_error("usage", _usage_message(error), BAD_INPUT, as_json=as_json)
+    issues: Sequence[InputIssue] = getattr(error, "issues", ())
+    if isinstance(error, InstanceError) and not error.source:
+        issues = tuple(map(_as_option, issues))
+        error = InstanceError("", issues)
+    code = BAD_INPUT if isinstance(error, InstanceError | OutputError) else NO_ANSWER
+    return _print_error(error.code, str(error), code, as_json=as_json, issues=issues, has_lines=error.has_lines)
+
+
+def _memory_ran_out() -> str:
+    """Say how much memory was taken, how much is allowed, and what to do."""
+    with contextlib.suppress(ImportError):  # not on Windows
+        import resource
+
+        kilobytes = 1024 if sys.platform != "darwin" else 1
+        taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * kilobytes // 2**20
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        allowed = (
+            f"the limit is {most // 2**20:,} MB (ulimit -v)" if most != resource.RLIM_INFINITY else "no limit is set"
+        )
+        return f"memory ran out: {taken:,} MB were taken, {allowed}; use a machine with more, or a smaller instance"
+    return "memory ran out; use a machine with more, or a smaller instance"
 
 
 EXTRA_ARGUMENTS: Final = re.compile(r"Got unexpected extra argument\(s\) \((.*)\)")
@@ -251,11 +308,18 @@ def _invalid_value(param: Any, place: str, value: object) -> InputIssue:  # noqa
 
 
 def _print_error(
-    kind: str, message: str, code: int, *, as_json: bool, issues: Sequence[InputIssue] = (), printed: bool = False
+    kind: str,
+    message: str,
+    code: int,
+    *,
+    as_json: bool,
+    issues: Sequence[InputIssue] = (),
+    printed: bool = False,
+    has_lines: bool = False,
 ) -> int:
     """Print an error on stderr, with `--json` also as an object on stdout; return the exit code."""
     if not printed:
-        print_notice(message)
+        print_notice(*(message.split("\n") if has_lines else [message]))
     if as_json:
         from importlib.metadata import version
 

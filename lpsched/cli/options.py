@@ -2,8 +2,9 @@
 
 A command is a function; its docstring ends with `Examples`, which the help shows last. Options that name a file to
 write are made by `output_option`: its endings are shown in the help, and before the command begins the file is checked,
-for all commands alike. It must have one of the endings, must not be one that is read, must not exist (except with
-`--force`), and its folder must be writable.
+for all commands alike. It must have one of the endings, must not be one that is read or that another option names, must
+not exist (except with `--force`), and its folder must be writable. Files that are continued (`--state`, the lines of a
+study with `--resume`) may exist. What is read is known while it is read: `io.content.files_apart` looks at that.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ EXAMPLES: Final = "\n\nExamples\n--------\n"
 OUTPUT: Final = "Output files"  # the section of the help for files that a command writes
 FIGURES: Final = (".png", ".svg", ".pdf")
 PAGES: Final = (".html",)
+STATE, LINES = ".npz", ".jsonl"  # endings of files that are continued: populations, and lines of a study
+RESUMING: Final = ("resume", "retry_failed")
 SIDECARS: Final = (".csv", ".npz", ".parquet")  # endings of files that are written with an instance: NAME.yaml.npz
 TYPES: Final = {  # how the help shows types
     "<list[Path]>": "<path>",
@@ -70,8 +73,13 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer hides its class
         """Check the output files, then run the command."""
-        _check_outputs(self.get_params(ctx), ctx.params, force=console_of(ctx).force)
-        return super().invoke(ctx)
+        outputs = _check_outputs(self.get_params(ctx), ctx.params, force=console_of(ctx).force)
+        if not outputs:
+            return super().invoke(ctx)
+        from lpsched.io.content import files_apart
+
+        with files_apart(outputs):
+            return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - Typer hides their classes
         """Write arguments, options and output files, each in a section."""
@@ -141,29 +149,36 @@ def output_option(*names: str, endings: Sequence[str], help: str) -> Any:  # noq
     return typer.Option(*names, help=help, metavar=f"<{'|'.join(endings)}>", rich_help_panel=OUTPUT)
 
 
-def _check_outputs(params: Iterable[Any], values: Mapping[str, Any], *, force: bool) -> None:
-    """Check all files that a command will write, and what it needs to draw them."""
+def _check_outputs(params: Iterable[Any], values: Mapping[str, Any], *, force: bool) -> list[Path]:
+    """Check all files that a command will write, and what it needs to draw them; return those that it does not read."""
     outputs = {
         param.name: param
         for param in params
         if getattr(param, "rich_help_panel", None) == OUTPUT and values[param.name]
     }
+    if not outputs:
+        return []
+    from lpsched.io.content import identity
+
     inputs = list(_paths(value for name, value in values.items() if name not in outputs))
-    seen: set[Path] = set()
+    seen: dict[object, Path] = {}
     for name, param in outputs.items():
         path: Path = values[name]
         require_output(path, endings_of(param), *inputs)
-        if path.absolute() in seen:
+        if identity(path) in seen:
             raise OutputError(f"cannot write {path}: two options name it; choose another name for one of them")
-        seen.add(path.absolute())
-        if not force and not values.get("resume"):
+        seen[identity(path)] = path
+        resumes = any(values.get(each) for each in RESUMING)
+        if not (force or resumes or endings_of(param) == [STATE]):
             require_new(path, "add --resume or --force" if "resume" in values else "add --force")
-    if any(path.suffix.lower() in (*FIGURES, *PAGES) for path in seen):
+    suffixes = {path.suffix.lower() for path in seen.values()}
+    if suffixes & {*FIGURES, *PAGES}:
         from lpsched.io.figure_files import load_jinja, load_matplotlib
 
         load_matplotlib()
-        if any(path.suffix.lower() in PAGES for path in seen):
+        if suffixes & {*PAGES}:
             load_jinja()
+    return [path for path in seen.values() if not path.name.endswith((STATE, LINES))]
 
 
 def endings_of(param: Any) -> list[str]:  # noqa: ANN401 - Typer hides the class
@@ -426,11 +441,14 @@ def function_in(path: Path, name: str) -> Callable[..., Any]:
     import sys
     from importlib.util import module_from_spec, spec_from_file_location
 
+    from lpsched.io.content import require_file
+
     def issue(got: str, expected: str, hint: str) -> InstanceError:
         return InstanceError("", (InputIssue((f"--scheduler {path}",), got, expected, hint),))
 
-    if not path.is_file():
+    if not path.exists():
         raise issue("no file of this name", "a Python file", "correct the path")
+    require_file(path)
     spec = spec_from_file_location(f"lpsched_scheduler_{path.stem}", path)
     assert spec is not None, "the name ends in .py"
     assert spec.loader is not None, "so that there is a loader"

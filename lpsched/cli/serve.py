@@ -89,7 +89,7 @@ def serve(
         from importlib.metadata import version
 
         said = {"format": "lpsched-serve/1", "lpsched": version("lpsched"), "url": url, "docs": f"{url}docs"}
-        console.answer(said, text=f"live page: {url}\nAPI:       {url}docs\nPress Ctrl-C to stop.\n")
+        console.answer(said, lines=[f"live page: {url}", f"API:       {url}docs", "Press Ctrl-C to stop."])
         import sys
 
         sys.stdout.flush()

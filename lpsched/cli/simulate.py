@@ -120,7 +120,9 @@ TRACES = (".swf", ".swf.gz", "_jobs.csv")  # whose rows are of all tasks
 
 def changed(instance: Any, energy: float | None, cost: Cost | None, weight: Weight | None) -> Any:  # noqa: ANN401
     """Change the energy constraint (in gigajoules) or the cost of waiting of a day or clusters."""
+    from lpsched.model.fields import Amount
     from lpsched.model.kinds import kind_of
+    from lpsched.model.problems import checked
     from lpsched.units import GIGA
 
     costs = {"--cost": cost, "--weight": weight}
@@ -140,7 +142,7 @@ def changed(instance: Any, energy: float | None, cost: Cost | None, weight: Weig
         return instance if waiting == instance.waiting else instance.model_copy(update={"waiting": waiting})
     if energy is None:
         return instance
-    joules = {"energy_constraint_joules": GIGA * energy}
+    joules = {"energy_constraint_joules": checked("energy", GIGA * energy, Amount("joules"))}
     return instance.model_copy(update={"period": type(instance.period)(**dict(instance.period) | joules)})
 
 

@@ -184,4 +184,4 @@ def export(
     text = export_bag(read, kind, objective=objective, **terms)
     write_files({output: text.encode()})
     answer = header("lpsched-written/1", read) | {"files": [str(output)]}
-    console_of(context).answer(answer, text=f"{output}: the linear program, {text.count(chr(10)):,} lines\n")
+    console_of(context).answer(answer, lines=[f"{output}: the linear program, {text.count(chr(10)):,} lines"])

@@ -11,6 +11,7 @@ import typer
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
 from lpsched.cli.options import (
     ENDINGS,
+    LINES,
     Figure,
     Report,
     add_command,
@@ -18,7 +19,6 @@ from lpsched.cli.options import (
     new_app,
     output_option,
     reject,
-    require_output,
     words_of,
     write_figure_and_page,
 )
@@ -37,8 +37,8 @@ def study_run(
     study: Annotated[Path, typer.Argument(help="The study: a .yaml or .json file.", readable=False)],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", help="The .jsonl file to write, one line of JSON per run; by default beside the study."
+        output_option(
+            "-o", "--output", endings=(LINES,), help="One line of JSON per run; by default beside the study."
         ),
     ] = None,
     *,
@@ -68,7 +68,6 @@ def study_run(
     if dask is not None:
         reject({"--jobs": jobs}, "with --dask", "one of them")
     lines = lines_of(study) if output is None else output
-    require_output(lines, (".jsonl",), study)
     executor, console = _executor(jobs, dask), console_of(context)
     ends = "runs under way are waited for, those written stay, and --resume goes on"
     with cancellable(console, None, follows=ends) as cancel:
@@ -143,7 +142,7 @@ def study_report(
     """
     from lpsched.instances import read_with_kind
     from lpsched.io.content import write_files
-    from lpsched.report.studies import csv_text, report_tables
+    from lpsched.report.studies import report_csv, report_tables
     from lpsched.studies.report import study_report as report_of
     from lpsched.studies.study import lines_of
 
@@ -152,7 +151,7 @@ def study_report(
         read_with_kind(file, ("study",))  # is it one at all?
     result = report_of(lines, by=words_of(by) or None, quantities=words_of(value) or None)
     if output is not None:
-        write_files({output: csv_text(result).encode()})
+        write_files({output: report_csv(result)})
     if figure is not None or report is not None:
         from lpsched.report.figures.comparisons import study_figure
         from lpsched.report.html.comparisons import study_page

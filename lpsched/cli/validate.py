@@ -178,7 +178,7 @@ def _schedulers(words: tuple[str, ...], bag: Bag) -> tuple[str, ...]:
         return words
     found = everything(bag)
     for reason in found.left_out:
-        print_notice(f"left out: {reason}")
+        print_notice(*f"left out: {reason}".split("\n"))
     return tuple(dict.fromkeys((*found.names, *(word for word in words if word != ALL))))
 
 
@@ -198,6 +198,6 @@ def _day_schedulers(words: tuple[str, ...], day: Day) -> tuple[str, ...]:
         except MissingExtraError as error:
             reason = str(error)
         if reason is not None:
-            print_notice(f"left out: {reason}")
+            print_notice(*f"left out: {reason}".split("\n"))
             return tuple(dict.fromkeys((*names_for_days(), *others)))
     return tuple(dict.fromkeys((*names_for_days(), NSGA2, *others)))

@@ -241,7 +241,7 @@ def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
     try:
         bits = BIT_GENERATORS[state["bit_generator"]]()
         bits.state = _changed(dict(state), list, lambda cells: np.array(cells, dtype=np.uint64))
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         there = f"a state of {state.get('bit_generator')!r} that cannot be set"
         needed = f"the state of one of {', '.join(BIT_GENERATORS)}"
         raise population_error("random_state", there, needed) from error

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 from lpsched.errors import InfeasibleError, InputIssue, Place, quote
 from lpsched.facility.parts import MIXING_KEYS, Air, CracUnit, Mixing, NodeType
 from lpsched.model.fields import SMALLEST
+from lpsched.units import LARGE
 
 if TYPE_CHECKING:
     from lpsched.model.table import SparseMatrix, Table
@@ -245,6 +246,8 @@ def _redlines_can_be_kept(facility: MachineRoom, coldest: list[float]) -> Issues
 
 def _up(value: float, digits: int) -> str:
     """Write a number rounded up, so that what a message asks for is enough."""
+    if value >= LARGE:  # or infinity, where cooling takes more than any double
+        return f"{value * (1.0 + 1e-3):.4g}"
     return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}"
 
 

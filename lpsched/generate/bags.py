@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 # those of Friese's thesis of 2015, section 3.5.3.1 and appendix E, which gives no spread of g (0.1 is ours).
 DIGITS: Final = 6
 SLOWDOWN_COV: Final = 0.1
+SMALLEST_COV: Final = 1e-15  # below, all draws are the mean in doubles
 SMALLEST_SHARE: Final = 1e-9
 
 
@@ -108,7 +109,9 @@ def machine_counts(options: CovOptions) -> list[tuple[str, int]]:
 
 def gamma_draws(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
     """Draw a number for each mean, with one coefficient of variation: G(mean, V)."""
-    return np.array(mean) if cov == 0 else np.maximum(rng.gamma(cov**-2, mean * cov**2), SMALLEST_SHARE * mean)
+    return (
+        np.array(mean) if cov < SMALLEST_COV else np.maximum(rng.gamma(cov**-2, mean * cov**2), SMALLEST_SHARE * mean)
+    )
 
 
 def own_tasks(rng: np.random.Generator, options: CovOptions | GrowOptions, in_all: int | None = None) -> Mask:

@@ -43,7 +43,7 @@ class Within:
 
     def _checked(self, value: float) -> float:
         if self.least <= value <= self.most or (self.or_zero and value == 0):  # false for NaN
-            return value
+            return value + 0  # no -0.0, which NumPy takes for a negative number
         raise rejection(repr(value), f"{'0, or ' * self.or_zero}{self.least:g} to {self.most:g}", CHANGE)
 
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
-import gzip
 import io
 import itertools
 import json
 import os
 import secrets
 import stat
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, TypeAlias, TypeVar
 
-from lpsched.errors import InputIssue, InstanceError, MissingExtraError, OutputError, quote
+from lpsched.errors import InputIssue, InstanceError, OutputError
+from lpsched.io import limits
 from lpsched.model.fields import describe
+from lpsched.text import harmless_cell, json_value
 
 try:
     import fcntl
@@ -29,7 +30,6 @@ except ImportError:  # no such locks on Windows: there two processes may disturb
 
 # Reading a file's bytes or text with bounded size, and the error for one that cannot be read.
 CHECK: Final = "check which file this is"
-MOST_TEXT_BYTES: Final = 64 * 2**20  # of a table in text; as Python lists it takes some twenty times that
 
 
 def one_issue(path: Path, found: str, needed: str, do: str, line: int | None = None) -> InstanceError:
@@ -50,28 +50,49 @@ def read_bytes(path: Path, most: int, *, do: str = "put its tables into .npz fil
     return content
 
 
-def read_unpacked(path: Path, most: int) -> bytes:
-    """Read a file, unpacked if it is a gzip; with at most `most` bytes, packed and unpacked."""
-    content = read_bytes(path, most, do="split it")
-    if not content.startswith(b"\x1f\x8b"):
-        return content
-    try:
-        with gzip.open(io.BytesIO(content)) as file:
-            unpacked = file.read(most + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise one_issue(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
-    if len(unpacked) > most:
-        raise one_issue(path, "a very large file inside", f"at most {most:,} bytes", "split it")
-    return unpacked
-
-
 def require_file(path: Path) -> int:
-    """Return the size of a regular file in bytes; raise an error for anything else."""
+    """Return the size of a regular file in bytes; raise an error for anything else, and for what the command writes."""
     status = path.stat()
+    if (files := _FILES.get()) is not None:
+        if identity(path) in files.written:
+            raise one_issue(path, "a file that the same command writes", "one that it only reads", OTHER_NAME)
+        files.read.add(identity(path))
     if not stat.S_ISREG(status.st_mode):
         kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or pipe"
         raise one_issue(path, kind, "a file", "name a file")
     return status.st_size
+
+
+# Files of one command: none may be both read and written, under whatever names, also of a sidecar that a file names.
+OTHER_NAME: Final = "choose another name for the output"
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    written: frozenset[object]
+    read: set[object]
+
+
+_FILES: Final[ContextVar[_Files | None]] = ContextVar("_FILES", default=None)
+
+
+def identity(path: Path) -> object:
+    """Return a value that is the same for all names of a file: other spellings, links and hard links."""
+    try:
+        status = path.stat()
+    except OSError:  # it does not exist yet
+        return path.resolve()
+    return status.st_dev, status.st_ino
+
+
+@contextlib.contextmanager
+def files_apart(outputs: Iterable[Path]) -> Iterator[None]:
+    """Within the block, reading one of these files is an error, and so is writing one that was read."""
+    before = _FILES.set(_Files(frozenset(map(identity, outputs)), set()))
+    try:
+        yield
+    finally:
+        _FILES.reset(before)
 
 
 @contextlib.contextmanager
@@ -88,19 +109,40 @@ def readable(path: Path, needed: str = "a file", do: str = "") -> Iterator[None]
         raise one_issue(path, f"no file to read ({reason})", needed, do or "check its name and rights") from error
 
 
-def as_text(path: Path, content: bytes) -> str:
-    """Decode the UTF-8 content of a file; raise an error if it is empty or no text."""
+def as_text(path: Path, content: bytes, before: int = 0, *, is_part: bool = False) -> str:
+    """Decode the UTF-8 content of a file; raise an error if it is no text or, unless it is a part, empty.
+
+    `before` is how many lines come before a part.
+    """
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-8" if before else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line = before + content.count(b"\n", 0, error.start) + 1
         raise one_issue(path, "bytes that are not UTF-8 text", "a text file", CHECK, line) from None
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
+        line = before + text.count("\n", 0, text.index("\0")) + 1
         raise one_issue(path, "a NUL character, as in binary data", "a text file", CHECK, line)
-    if not text.strip():
+    if not is_part and not text.strip():
         raise one_issue(path, "an empty file", "a file with content", "see 'lpsched new bag'")
     return text
+
+
+def require_few_values(
+    path: Path, content: bytes, before: tuple[int, int] = (0, 0), *, times: int = 1, line: int | None = None
+) -> tuple[int, int]:
+    """Raise an error for JSON of more values than can be held, by its commas and brackets, before any is built.
+
+    Return how many there are of both, with those `before`; files of lines may have `times` as many.
+    """
+    values = before[0] + content.count(b",")
+    brackets = before[1] + content.count(b"[") + content.count(b"{")
+    for found, most, word in (
+        (values, times * limits.MOST_JSON_VALUES, "values"),
+        (brackets, times * limits.MOST_JSON_BRACKETS, "lists and mappings"),
+    ):
+        if found > most:
+            raise one_issue(path, f"{found:,} {word}", f"at most {most:,}", "divide the file", line)
+    return values, brackets
 
 
 @contextlib.contextmanager
@@ -153,9 +195,20 @@ def _take_rights(temporary: Path, path: Path) -> None:
 
 def require_place(path: Path, *, replace: bool = True) -> None:
     """Raise an error if a file cannot be written, before long work rather than after it."""
+    try:
+        _check_place(path, replace=replace)
+    except RuntimeError as error:  # what pathlib raises for links in a circle
+        raise cannot_write(path, OSError(errno.ELOOP, os.strerror(errno.ELOOP))) from error
+    except OSError as error:  # a folder above it that may not be searched
+        raise cannot_write(path, error) from error
+
+
+def _check_place(path: Path, *, replace: bool) -> None:
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "a device or pipe"
         raise OutputError(f"cannot write {path}: it is {kind}; name a file")
+    if (files := _FILES.get()) is not None and identity(path) in files.read:
+        raise OutputError(f"cannot write {path}: it is what is read; choose another name")
     if not replace and path.exists():
         raise OutputError(f"cannot write {path}: it exists; remove it, or choose another name")
     if path.exists() and not os.access(path, os.W_OK):
@@ -177,44 +230,32 @@ def cannot_write(path: Path, error: OSError, do: str = "choose a folder that you
     return OutputError(f"cannot write {path}: {error.strerror or error}; {do}")
 
 
-def load_arrow(purpose: str) -> tuple[Any, Any]:
-    """Return PyArrow and its Parquet module."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415 - optional
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtraError(purpose, "parquet") from error
-    return pa, pq
+def csv_bytes(header: Iterable[str], rows: Iterable[Iterable[Any]], *, for_people: bool = False) -> bytes:
+    """Return rows as CSV; see `write_csv`."""
+    out = io.BytesIO()
+    write_csv(header, rows, out, for_people=for_people)
+    return out.getvalue()
 
 
-@contextlib.contextmanager
-def parquet_is_broken(pa: Any, error_of: Callable[[str, str, str], InstanceError]) -> Iterator[None]:  # noqa: ANN401 - PyArrow
-    """Raise PyArrow's errors about a Parquet file as made by `error_of`."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        if isinstance(error, InstanceError):
-            raise
-        reason = quote(str(error).partition("\n")[0])
-        raise error_of(f"a broken file ({reason})", "a Parquet file", "write it again") from None
+def write_csv(
+    header: Iterable[str],
+    rows: Iterable[Iterable[Any]],
+    file: BinaryIO,
+    *,
+    for_people: bool = False,
+    line_end: str = "\n",
+) -> None:
+    """Write rows as CSV: a double with all its digits, `None` as an empty cell.
 
-
-def parquet_bytes(table: Any) -> bytes:  # noqa: ANN401 - PyArrow has no types
-    """Return a table of PyArrow as Parquet."""
-    pa, pq = load_arrow("writing Parquet")
-    out = pa.BufferOutputStream()
-    pq.write_table(table, out)
-    content: bytes = out.getvalue().to_pybytes()
-    return content
-
-
-def csv_bytes(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
-    """Return rows as CSV: a double is written with all its digits, `None` as an empty cell."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return out.getvalue().encode()
+    In a table `for_people`, which no program of ours reads, texts are printable and no formulas; else they keep every
+    byte, so that names are the same when they are read again.
+    """
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
+    writer = csv.writer(text, lineterminator=line_end)
+    for row in itertools.chain([header], rows):
+        writer.writerow(map(harmless_cell, row) if for_people else row)
+    text.flush()
+    text.detach()
 
 
 # Files of lines that grow: one JSON object each, added at once and read again.
@@ -225,7 +266,6 @@ def csv_bytes(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
 LineContent: TypeAlias = "dict[str, Any]"
 
 Made = TypeVar("Made")
-LONGEST_LINE: Final = 64 * 2**20  # bytes
 BLOCK: Final = 2**20
 CHECK_LINE: Final = f"{CHECK}, or drop the line"
 MAKE_ROOM: Final = "make room, or choose another place"
@@ -246,17 +286,26 @@ class LineKind:
 
 def read_lines(path: Path, kind: LineKind, make: Callable[[LineContent], Made]) -> Iterator[Made]:
     """Yield the content of each line of a file; a truncated last line is left out."""
-    with readable(path, kind.whole, f"see '{kind.command}'"), path.open("rb") as file:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(readable(path, kind.whole, f"see '{kind.command}'"))
+        size = require_file(path)
+        if size > limits.MOST_LINES_BYTES:
+            raise one_issue(path, f"{size:,} bytes", f"at most {limits.MOST_LINES_BYTES:,} bytes", "divide the file")
+        file = stack.enter_context(path.open("rb"))
+        counts = 0, 0
         for number in itertools.count(1):
-            line = file.readline(LONGEST_LINE + 1)
-            if len(line) > LONGEST_LINE:
-                raise one_issue(path, "a line without end", f"at most {LONGEST_LINE:,} bytes", CHECK, number)
+            line = file.readline(limits.LONGEST_JSON_LINE + 1)
+            if len(line) > limits.LONGEST_JSON_LINE:
+                raise one_issue(
+                    path, "a line without end", f"at most {limits.LONGEST_JSON_LINE:,} bytes", CHECK, number
+                )
             if not line.endswith(b"\n"):
                 return
+            counts = require_few_values(path, line, counts, times=limits.TIMES_IN_LINES, line=number)
             content = _content(path, number, line, kind)
             try:
                 made = make(content)
-            except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+            except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
                 found = f"a {kind.word} without {error}"
                 raise one_issue(path, found, f"all keys of a {kind.word}", CHECK_LINE, number) from None
             yield made
@@ -264,7 +313,7 @@ def read_lines(path: Path, kind: LineKind, make: Callable[[LineContent], Made]) 
 
 def _content(path: Path, number: int, line: bytes, kind: LineKind) -> LineContent:
     try:
-        content = json.loads(line)
+        content = json_value(line)
     except (ValueError, RecursionError):
         raise one_issue(path, "a line that is no JSON", f"one {kind.word} as JSON", CHECK_LINE, number) from None
     if not isinstance(content, dict) or content.get("format") not in kind.formats:

@@ -12,19 +12,17 @@ from typing import Any, Final
 import yaml
 
 from lpsched.errors import MOST_ISSUES, InputIssue, Place, quote
-from lpsched.io.content import as_text, one_issue, read_bytes
+from lpsched.io import limits
+from lpsched.io.content import as_text, one_issue, read_bytes, require_few_values
+from lpsched.text import integer, json_value, number_in
 
 # What a YAML or JSON file says, whichever it was.
-DEEPEST: Final = 12  # levels of nesting; our formats need five
-LONGEST_INTEGER: Final = 400  # digits; Python does not convert very long ones
 
 _WORDS: Final = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_INTEGER: Final = re.compile(r"[-+]?[0-9]+")
-_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _PREFIXED: Final = re.compile(r"0x[0-9a-fA-F]{1,400}|0o[0-7]{1,400}")
 
@@ -49,26 +47,19 @@ def given_twice(path: Place, line: int | None = None) -> InputIssue:
     return InputIssue(path, "a key that was given before", "each key once", "remove one of the two", line=line)
 
 
-def integer(digits: str) -> int | float:
-    """Read a whole number; one of endless digits becomes infinity, which every check rejects."""
-    return int(digits) if len(digits) <= LONGEST_INTEGER else float(digits)
-
-
 def resolve(text: str) -> object:
     """Return the value of a plain scalar under the core rules of YAML 1.2.
 
     >>> [resolve(text) for text in ("1e9", "0x1F", "no", "12:30", "~", "True", ".5")]
     [1000000000.0, 31, 'no', '12:30', None, True, 0.5]
     """
-    if _INTEGER.fullmatch(text):
-        return integer(text)
-    if _FLOAT.fullmatch(text):
-        return float(text)
+    if (number := number_in(text)) is not None:
+        return number
     if text in _WORDS:
         return _WORDS[text]
     if _SPECIAL.fullmatch(text):
         return float(text.replace(".", ""))
-    return int(text, 0) if _PREFIXED.fullmatch(text) else text
+    return integer(str(int(text, 0))) if _PREFIXED.fullmatch(text) else text
 
 
 # JSON, read strictly: a key given twice, or brackets without end, are errors.
@@ -85,9 +76,10 @@ def read_json(path: Path, text: str) -> Document:
     repeated: list[_Repeated] = []
 
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        content = dict(reversed(pairs))  # the first of two equal keys stays
+        content = dict(pairs)
         if len(content) == len(pairs):
-            return dict(pairs)
+            return content
+        content = dict(reversed(pairs))  # the first of two equal keys stays
         marked = _Repeated((key, content[key]) for key, _ in pairs)
         times = Counter(key for key, _ in pairs)
         marked.twice = tuple(key for key in marked if times[key] > 1)
@@ -95,7 +87,7 @@ def read_json(path: Path, text: str) -> Document:
         return marked
 
     try:
-        value = json.loads(text, object_pairs_hook=mapping, parse_int=integer, parse_constant=float)
+        value = json_value(text, object_pairs_hook=mapping)
     except json.JSONDecodeError as error:
         found = f"broken JSON: {error.msg} (column {error.colno})"
         raise one_issue(path, found, "JSON", "fix the line", error.lineno) from None
@@ -107,7 +99,7 @@ def read_json(path: Path, text: str) -> Document:
 
 def _find(value: object, wanted: list[_Repeated], path: Place = ()) -> list[tuple[Place, _Repeated]]:
     """Return where the marked mappings stand; they are rare, so the walk is too."""
-    if not wanted or len(path) > DEEPEST:
+    if not wanted or len(path) > limits.DEEPEST:
         return []
     found = [(path, value)] if isinstance(value, _Repeated) else []
     if isinstance(value, dict):
@@ -190,9 +182,9 @@ class _Builder:
             raise one_issue(self.path, f"the tag {quote(tag)}", "no tags", "write the plain value", line)
 
     def _start(self, container: dict[str, object] | list[object], line: int) -> None:
-        if len(self._open) >= DEEPEST:
-            found = f"brackets nested more than {DEEPEST} deep"
-            raise one_issue(self.path, found, f"at most {DEEPEST} levels", "flatten it", line)
+        if len(self._open) >= limits.DEEPEST:
+            found = f"brackets nested more than {limits.DEEPEST} deep"
+            raise one_issue(self.path, found, f"at most {limits.DEEPEST} levels", "flatten it", line)
         if self._waits_for_key():
             raise one_issue(self.path, "a list or mapping as a key", "a name", "check the indentation", line)
         if self._open:
@@ -237,8 +229,6 @@ class _Builder:
 
 
 # YAML and JSON documents: plain values, or a list of errors.
-MOST_YAML_BYTES: Final = 4 * 2**20  # some five seconds of parsing at the worst; 512 x 16 numbers have 0.2
-MOST_JSON_BYTES: Final = 64 * 2**20
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
@@ -247,5 +237,8 @@ def read_document(path: Path) -> Document:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise one_issue(path, f"the ending {quote(path.suffix)}", " or ".join(SUFFIXES), "rename or convert the file")
-    text = as_text(path, read_bytes(path, MOST_JSON_BYTES if suffix == ".json" else MOST_YAML_BYTES))
+    content = read_bytes(path, limits.MOST_JSON_BYTES if suffix == ".json" else limits.MOST_YAML_BYTES)
+    if suffix == ".json":
+        require_few_values(path, content)
+    text = as_text(path, content)
     return read_json(path, text) if suffix == ".json" else read_yaml(path, text)

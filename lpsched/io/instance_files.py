@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lpsched.errors import InputIssue, InstanceError, LpschedWarning, OutputError, Place
+from lpsched.io import limits
 from lpsched.io.content import write_files
-from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES, Document, read_document
+from lpsched.io.documents import SUFFIXES, Document, read_document
 from lpsched.io.rows import Gatherer, gather_rows
 from lpsched.io.series_files import read_series_file
 from lpsched.io.tables import read_matrix_file, read_table_file, write_csv, write_npz, write_parquet
@@ -92,7 +93,7 @@ def document_bytes(raw: dict[str, Any], path: Path, *, as_yaml: Callable[[dict[s
         content = text.encode()
     except UnicodeEncodeError:  # the name of a table file that is not text
         raise OutputError(f"cannot write {path}: its name is not UTF-8; choose another name") from None
-    most, do = (MOST_JSON_BYTES, "choose --tables npz") if is_json else (MOST_YAML_BYTES, "write .json")
+    most, do = (limits.MOST_JSON_BYTES, "choose --tables npz") if is_json else (limits.MOST_YAML_BYTES, "write .json")
     if len(content) > most:
         raise OutputError(f"cannot write {path}: it would have {len(content):,} bytes, more than {most:,}; {do}")
     return content

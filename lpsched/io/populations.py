@@ -16,6 +16,7 @@ from lpsched.evolve.genes import Genes, Identified, TaskPopulation
 from lpsched.io.content import one_issue, whole_file
 from lpsched.io.tables import array_of, header_of, opened_archive
 from lpsched.model.fields import describe
+from lpsched.text import json_value
 
 if TYPE_CHECKING:
     import zipfile
@@ -70,7 +71,7 @@ class PopulationArchive:
 
     def about(self, form: str, checks: Checks, name: str, content_hash: str) -> dict[str, Any]:
         """Return what the file says of itself, if it has this format and is of this instance."""
-        about = json.loads(self.array("about", (None,), np.dtype(np.uint8), MOST_LETTERS).tobytes())
+        about = json_value(self.array("about", (None,), np.dtype(np.uint8), MOST_LETTERS).tobytes())
         keys = {"format", *ALWAYS, *checks}
         if not isinstance(about, dict) or about.get("format") != form or set(about) != keys:
             there = describe(about.get("format") if isinstance(about, dict) else about)

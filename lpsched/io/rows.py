@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import islice
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, LpschedError, OutputError, nearest, quote
-from lpsched.io.content import csv_bytes, load_arrow, one_issue, parquet_bytes, parquet_is_broken, write_files
+from lpsched.io import limits
+from lpsched.io.content import csv_bytes, one_issue, write_files
 from lpsched.io.documents import SUFFIXES as DOCUMENTS
-from lpsched.io.documents import resolve
-from lpsched.model.problems import problems_of
+from lpsched.io.parquet import load_arrow, opened_parquet, parquet_bytes
+from lpsched.io.text_files import CsvRows, repeated
+from lpsched.model.problems import MOST_ADVISED, problems_of
 from lpsched.model.violation import Violation
+from lpsched.text import column_values, printable
 
 # Tables of many rows in files of their own, `.csv` or `.parquet`, read piece by piece.
 #
 # Columns come in any order, with a header. Every file of rows is read here: tasks of a day, schedules task by
 # task. What the columns mean is for others to say.
 SUFFIXES: Final = (".csv", ".parquet")
-PIECE: Final = 4_096  # rows; more cost Python's garbage collector more than they save
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,6 @@ def read_pieces(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iter
     """Yield the rows of a file, piece by piece; of columns all that are known, and no others."""
     if path.suffix.lower() not in SUFFIXES:
         raise one_issue(path, f"the ending {quote(path.suffix)}", " or ".join(SUFFIXES), "rename or convert the file")
-    if not path.is_file():
-        kind = "a directory" if path.is_dir() else "a device or pipe" if path.exists() else "no file to read"
-        raise one_issue(path, kind, "a file", "check its name")
     reader = _csv_rows if path.suffix.lower() == ".csv" else _parquet_rows
     return reader(path, known, needed)
 
@@ -70,7 +67,7 @@ def gather_rows(path: Path, key: str, gatherer: Gatherer) -> None:
         for piece in read_pieces(path, gatherer.columns, gatherer.needed):
             columns = dict(piece.columns)
             if piece.lines is not None:
-                columns |= {each.key: _numbers(columns[each.key], each.code) for each in gatherer.numbers}
+                columns |= {each.key: column_values(columns[each.key], each.code) for each in gatherer.numbers}
             gatherer.take(columns, lines=piece.lines, file=path.name)
             if gatherer.is_full:
                 break
@@ -79,50 +76,34 @@ def gather_rows(path: Path, key: str, gatherer: Gatherer) -> None:
         raise InstanceError(str(path), tuple(issues)) from None
 
 
-def _numbers(cells: list[Any], code: str) -> list[Any]:
-    """Return the numbers that texts are; what is none is rejected where all are checked."""
-    if set(cells) <= {None}:
-        return cells
-    try:
-        return list(map(float if code == "d" else int, cells))
-    except (TypeError, ValueError):
-        return [None if cell is None else resolve(cell) for cell in cells]
-
-
 def _csv_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterator[Rows]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            header = next(reader, [])
-            _check_header(path, header, known, needed)
-            before = reader.line_num
-            while piece := list(islice(reader, PIECE)):
-                lines = _lines(piece, before, reader.line_num)
-                if [] in piece:  # empty lines
-                    lines = [line for line, row in zip(lines, piece, strict=True) if row]
-                    piece = [row for row in piece if row]
-                if set(map(len, piece)) - {len(header)}:
-                    line, row = next(each for each in zip(lines, piece, strict=True) if len(each[1]) != len(header))
-                    needed = f"{len(header)}, as in the header"
-                    raise one_issue(path, f"{len(row)} cells", needed, "complete the row", line)
-                cells = dict(zip(header, zip(*piece, strict=True), strict=True)) if piece else {}
-                columns = {key: cells.get(key, ("",) * len(piece)) for key in known}
-                filled = {key: [x or None for x in each] if "" in each else list(each) for key, each in columns.items()}
-                yield Rows(filled, lines)
-                before = reader.line_num
-    except (csv.Error, UnicodeDecodeError, OSError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise one_issue(path, f"a broken file ({quote(reason)})", "CSV in UTF-8", "write it again") from None
+    reader = CsvRows(path, most_bytes=limits.MOST_ROWS_BYTES)
+    header = next(iter(reader), [])
+    _check_header(path, header, known, needed)
+    for piece, lines in reader.pieces():
+        if set(map(len, piece)) - {len(header)}:
+            line, row = next(each for each in zip(lines, piece, strict=True) if len(each[1]) != len(header))
+            raise one_issue(path, f"{len(row)} cells", f"{len(header)}, as in the header", "complete the row", line)
+        cells = dict(zip(header, zip(*piece, strict=True), strict=True))
+        columns = {key: cells.get(key, ("",) * len(piece)) for key in known}
+        yield Rows(
+            {key: [x or None for x in each] if "" in each else list(each) for key, each in columns.items()}, lines
+        )
 
 
 def _parquet_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterator[Rows]:
-    pa, pq = load_arrow(f"reading {path.name}")
-    with parquet_is_broken(pa, partial(one_issue, path)), pq.ParquetFile(path) as file:
-        _check_header(path, file.schema_arrow.names, known, needed)
-        for batch in file.iter_batches(batch_size=PIECE, use_threads=False):
-            cells = dict(zip(batch.schema.names, batch.columns, strict=True))
-            empty = [None] * batch.num_rows
-            yield Rows({key: cells[key].to_pylist() if key in cells else empty for key in known}, None)
+    with opened_parquet(path) as file:
+        _check_header(path, file.names, known, needed)
+        places = list(range(len(file.names)))
+        for place in places:
+            if not file.is_plain(place):
+                raise one_issue(
+                    path, f"the column {file.names[place]} of {file.kind(place)}", "plain cells", "convert it"
+                )
+        for batch in file.batches(places):
+            cells = dict(zip(file.names, batch, strict=True))
+            empty = [None] * len(batch[0])
+            yield Rows({key: cells.get(key, empty) for key in known}, None)
 
 
 def _check_header(path: Path, header: list[str], known: Sequence[str], needed: Sequence[str]) -> None:
@@ -131,26 +112,15 @@ def _check_header(path: Path, header: list[str], known: Sequence[str], needed: S
         for name in needed
         if name not in header
     ]
-    for name in sorted(set(header) - set(known)):
-        do = nearest(name, known) or "remove it"
+    for number, name in enumerate(sorted(set(header) - set(known))[:MOST_ISSUES]):
+        do = (nearest(name, known) if number < MOST_ADVISED else "") or "remove it"
         issues.append(InputIssue((name,), "an unknown column", f"only {', '.join(known)}", do))
     issues += [
         InputIssue((name,), "a column that was given before", "each column once", "remove one of the two")
-        for name in sorted({name for name in header if header.count(name) > 1})
+        for name in repeated(header)
     ]
     if issues:
-        raise InstanceError(str(path), tuple(issues))
-
-
-def _lines(piece: list[list[str]], before: int, last: int) -> Sequence[int]:
-    """Return the line on which each row ends; a row has several lines where a cell has a line break."""
-    if last - before == len(piece):
-        return range(before + 1, last + 1)
-    lines = []
-    for row in piece:
-        before += 1 + sum(len(cell.splitlines()) - 1 for cell in row if cell)
-        lines.append(before)
-    return lines
+        raise InstanceError(str(path), tuple(issues[:MOST_ISSUES]))
 
 
 # Schedules with one row per task that runs, `.csv` or `.parquet`: what those of days and of clusters share.
@@ -158,6 +128,7 @@ def _lines(piece: list[list[str]], before: int, last: int) -> Sequence[int]:
 # Rows come in any order, with a header. All errors are reported at once, with their lines; whether a schedule
 # makes sense is for the verifier to say.
 Placed = TypeVar("Placed")
+CODES: Final = {"int64": "q", "float64": "d"}  # of numbers, as `array` has them
 FOLLOWING: Final = ("task_type", "end_seconds")  # columns that follow from the instance; files may leave them out
 
 
@@ -229,8 +200,8 @@ def _tasks(table: PlacedTable[Placed], rows: Rows, before: int, issues: list[Inp
     """Return the rows as tasks; their errors are added to the list."""
     columns, lines = dict(rows.columns), rows.lines
     if lines is not None:  # cells of a .csv are texts
-        for key in (key for key, kind in table.kinds.items() if kind != "string"):
-            columns[key] = [resolve(cell) if cell is not None else None for cell in columns[key]]
+        for key, code in ((key, CODES[kind]) for key, kind in table.kinds.items() if kind in CODES):
+            columns[key] = column_values(columns[key], code)
     cells = zip(*(columns[key] for key in table.columns), strict=True)
     try:
         return table.adapter.validate_python([dict(zip(table.columns, row, strict=True)) for row in cells])
@@ -298,4 +269,4 @@ def plain_words(sentence: str) -> str:
     >>> print(plain_words("no\ttabs"))
     no\ttabs
     """
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence[:LONGEST])
+    return printable(sentence[:LONGEST])

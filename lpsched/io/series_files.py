@@ -8,26 +8,20 @@ these two are unambiguous; else `time`, `value` and `unit` say which they are. N
 from __future__ import annotations
 
 import warnings
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC
-from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
 from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, LpschedWarning, Place, nearest, quote
-from lpsched.io.content import (
-    MOST_TEXT_BYTES,
-    as_text,
-    csv_bytes,
-    load_arrow,
-    one_issue,
-    parquet_is_broken,
-    read_bytes,
-    read_unpacked,
-)
-from lpsched.io.tables import MOST_BYTES, csv_lines, ragged
+from lpsched.io.content import csv_bytes, one_issue
+from lpsched.io.parquet import opened_parquet
+from lpsched.io.tables import ragged
+from lpsched.io.text_files import CsvRows
 from lpsched.model.fields import describe
 from lpsched.model.series import KINDS, Series, SeriesKind, high_price, moment_text, zone_named
 from lpsched.model.series_reader import MOST_VALUES, Origin, SeriesBuilder, SeriesTerms, as_moment, series_in
@@ -265,32 +259,58 @@ _Read = tuple[_Columns, "Sequence[int] | None", Sequence[object], Sequence[objec
 
 
 def _read_csv(path: Path, chosen: _Chosen) -> _Read:
-    rows = csv_lines(path, as_text(path, read_unpacked(path, MOST_TEXT_BYTES)))
-    (_, header), *body = rows
-    _require_few(path, len(body))
-    uneven = [(line, row) for line, row in body if len(row) != len(header)]
-    if uneven:
-        issues = [InputIssue((), *ragged(row, header), line=line) for line, row in uneven[:MOST_ISSUES]]
-        raise InstanceError(str(path), tuple(issues))
-    columns = chosen.columns(path, header, [[row[n] for _, row in body[:SAMPLE]] for n in range(len(header))])
-    stamps, cells = [row[columns.time] for _, row in body], [row[columns.value].strip() for _, row in body]
-    return columns, [line for line, _ in body], stamps, cells
+    reader = CsvRows(path)
+    rows = iter(reader)
+    header = next(rows)
+    uneven: list[InputIssue] = []
+    body = _even(reader, rows, header, uneven)
+    sample = list(islice(body, SAMPLE))
+    if not (sample or uneven):
+        _require_few(path, 0)
+    first: Cells = [list(cells) for cells in zip(*(row for _, row in sample), strict=True)]
+    columns = None if uneven else chosen.columns(path, header, first)
+    lines, stamps, cells = array("q"), [], []
+    for line, row in chain(sample, body):
+        lines.append(line)
+        _require_few(path, len(lines))
+        if columns is not None:
+            stamps.append(row[columns.time])
+            cells.append(row[columns.value].strip())
+    if uneven or columns is None:
+        raise InstanceError(str(path), tuple(uneven))
+    return columns, lines, stamps, cells
+
+
+def _even(
+    reader: CsvRows, rows: Iterator[list[str]], header: list[str], uneven: list[InputIssue]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that are as long as the header, with their lines; the errors of others are added to the list."""
+    for row in rows:
+        if len(row) == len(header):
+            yield reader.line, row
+        else:
+            uneven.append(InputIssue((), *ragged(row, header), line=reader.line))
+            if len(uneven) == MOST_ISSUES:
+                return
 
 
 def _read_parquet(path: Path, chosen: _Chosen) -> _Read:
-    pa, pq = load_arrow(f"reading {path.name}")
-    content = read_bytes(path, MOST_BYTES, do="take a part of it")
-    with parquet_is_broken(pa, partial(one_issue, path)):
-        file = pq.ParquetFile(pa.BufferReader(content))
-        metadata, header = file.metadata, list(file.schema_arrow.names)
-        _require_few(path, metadata.num_rows)
-        unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-        if unpacked > MOST_BYTES:
-            raise one_issue(path, f"{unpacked:,} bytes unpacked", f"at most {MOST_BYTES:,}", "drop other columns")
-        table = file.read(use_threads=False)
-        first = table.slice(0, SAMPLE)
-        columns = chosen.columns(path, header, [first.column(n).to_pylist() for n in range(len(header))])
-        return columns, None, *(table.column(n).to_pylist() for n in (columns.time, columns.value))
+    with opened_parquet(path) as file:
+        _require_few(path, file.rows)
+        plain = [place for place in range(len(file.names)) if file.is_plain(place)]
+        sample = dict(zip(plain, next(file.batches(plain, size=SAMPLE)), strict=True))
+        columns = chosen.columns(path, file.names, [sample.get(place, []) for place in range(len(file.names))])
+        for place in (columns.time, columns.value):
+            if place not in plain:
+                found = f"the column {quote(file.names[place])} of {file.kind(place)}"
+                raise one_issue(path, found, "times, or numbers", "convert it")
+        stamps: list[object] = []
+        cells: list[object] = []
+        both = sorted((columns.time, columns.value))
+        for batch in file.batches(both):
+            stamps += batch[both.index(columns.time)]
+            cells += batch[both.index(columns.value)]
+        return columns, None, stamps, cells
 
 
 def _require_few(path: Path, rows: int) -> None:

@@ -20,35 +20,29 @@ text may have 64 MiB. Nothing is unpickled.
 
 from __future__ import annotations
 
-import csv
 import io
 import warnings
 import zipfile
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import LONGEST_NAME, MOST_ISSUES, InputIssue, InstanceError, Place, nearest, quote
-from lpsched.io.content import (
-    MOST_TEXT_BYTES,
-    as_text,
-    csv_bytes,
-    load_arrow,
-    one_issue,
-    parquet_bytes,
-    parquet_is_broken,
-    read_bytes,
-)
-from lpsched.io.documents import resolve
+from lpsched.io import limits
+from lpsched.io.content import csv_bytes, one_issue, readable, require_file
+from lpsched.io.parquet import load_arrow, opened_parquet, parquet_bytes
+from lpsched.io.text_files import BLOCK_BYTES, CsvRows
 from lpsched.model.fields import SMALLEST, Amount
 from lpsched.model.problems import MOST_ADVISED
-from lpsched.model.table import Axes, SparseMatrix, Table
+from lpsched.model.table import MOST_CELLS, Axes, SparseMatrix, Table, too_many_cells
+from lpsched.text import cell_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +50,6 @@ if TYPE_CHECKING:
     from lpsched.model.table import Floats, Integers
 
 Reader = TypeVar("Reader", bound="Callable[..., Any]")
-MOST_BYTES: Final = 512 * 2**20
 CORNER: Final = "task_type"  # the header of the column of task types
 NUMBERS: Final = "fiu"  # the kinds of NumPy types that are plain numbers
 WHOLE: Final = "iu"
@@ -109,22 +102,22 @@ class _Contract:
         try:
             yield
         except InstanceError as error:
+            if error.issues[0].path:  # it has its place
+                raise
             issues = (self.issue(each.got, each.expected, each.hint, line=each.line) for each in error.issues)
             raise InstanceError(str(self.path), tuple(issues)) from None
 
-    def content(self, most: int = MOST_BYTES) -> bytes:
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows of a CSV with their lines."""
         with self._errors_here():
-            return read_bytes(self.path, most)
-
-    def lines(self) -> list[tuple[int, list[str]]]:
-        with self._errors_here():
-            return csv_lines(self.path, as_text(self.path, read_bytes(self.path, MOST_TEXT_BYTES)))
+            rows = CsvRows(self.path)
+            yield from ((rows.line, row) for row in rows)
 
     @contextmanager
     def archive(self) -> Iterator[tuple[zipfile.ZipFile, list[str]]]:
         """Open an `.npz` file; yield it with the names of its arrays."""
         needed, do = "an .npz file as numpy.savez writes it", "write it again"
-        with opened_archive(io.BytesIO(self.content()), lambda found: self.error(found, needed, do)) as archive:
+        with self._errors_here(), opened_archive(self.path, lambda found: self.error(found, needed, do)) as archive:
             yield archive, [name.removesuffix(".npy") for name in archive.namelist()]
 
     def member(self, members: Sequence[str], otherwise: str = "") -> str:
@@ -145,11 +138,11 @@ class _TableContract(_Contract):
     def shape(self) -> tuple[int, int]:
         return len(self.axes.names), len(self.axes.labels)
 
-    def mismatches(self, rows: list[str], columns: list[str]) -> list[InputIssue]:
+    def mismatches(self, rows: Iterable[str], columns: Iterable[str]) -> list[InputIssue]:
         """Return what differs between the names in the file and those of the lists, in any order."""
         return [*self._differ(columns, self.axes.labels, "column"), *self._differ(rows, self.axes.names, "row")]
 
-    def _differ(self, found: list[str], wanted: tuple[str, ...], kind: str) -> list[InputIssue]:
+    def _differ(self, found: Iterable[str], wanted: tuple[str, ...], kind: str) -> list[InputIssue]:
         known, times = set(wanted), Counter(found)
         issues: list[InputIssue] = []
         for name, count in times.items():
@@ -180,16 +173,35 @@ class _TableContract(_Contract):
 
 # Archives of arrays.
 @contextmanager
-def opened_archive(file: Path | IO[bytes], error_of: Callable[[str], InstanceError]) -> Iterator[zipfile.ZipFile]:
+def opened_archive(path: Path, error_of: Callable[[str], InstanceError]) -> Iterator[zipfile.ZipFile]:
     """Open an `.npz` file; errors within are raised as made by `error_of`."""
+    with readable(path):
+        size = require_file(path)
+        if size > limits.MOST_ARCHIVE_BYTES:
+            raise one_issue(
+                path, f"{size:,} bytes", f"at most {limits.MOST_ARCHIVE_BYTES:,} bytes", "take a part of it"
+            )
+        entries = _entries_in(path)
+        if entries > limits.MOST_ARRAYS:
+            raise one_issue(path, f"{entries:,} arrays", f"at most {limits.MOST_ARRAYS:,}", "leave the others out")
     try:
-        with zipfile.ZipFile(file) as archive, warnings.catch_warnings():
+        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of NumPy, about what is rejected or rounded anyway
             yield archive
-    except InstanceError:
+    except (InstanceError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - on a broken file zipfile and NumPy raise whatever they like
         raise error_of(f"a broken archive ({type(error).__name__})") from None
+
+
+def _entries_in(path: Path) -> int:
+    """Return how many entries an archive lists at most: each begins with these letters, and is large when read."""
+    count, rest = 0, b""
+    with path.open("rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            count += (rest + block).count(b"PK\x01\x02")
+            rest = block[-3:]
+    return count
 
 
 def header_of(
@@ -202,12 +214,16 @@ def header_of(
             raise error_of(f"the array {quote(member)} with a huge header", "a plain array", "write it again")
     with archive.open(f"{member}.npy") as file:
         wide = np.lib.format.read_magic(file) != (1, 0)
-        shape, _, dtype = (np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0)(file)
+        read = np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
+        try:
+            shape, _, dtype = read(file)
+        except MemoryError:  # so Python says that its parser has too deep an expression
+            raise ValueError("the header of an array is nested") from None
     return shape, dtype
 
 
 def array_of(archive: zipfile.ZipFile, member: str) -> NDArray[Any]:
-    """Return an array whose header has been looked at; nothing is unpickled."""
+    """Return an array whose header has been looked at; nothing is unpickled, and no more unpacked than it says."""
     with archive.open(f"{member}.npy") as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array
@@ -221,38 +237,41 @@ def _shown(shape: tuple[int, ...]) -> str:
 def read_table_file(path: Path, key: str, check: Amount, axes: Axes) -> Table:
     """Read the table `key` between these lists."""
     contract = _TableContract(path, (key,), check, axes)
+    if problem := too_many_cells(key, axes):
+        raise InstanceError(str(path), (problem,))
     reader = contract.reader({".csv": _read_csv, ".npz": _read_npz, ".parquet": _read_parquet}, "table")
     return contract.pack(reader(contract))
 
 
 def _read_csv(contract: _TableContract) -> Floats:
-    (_, header), *body = contract.lines()
-    issues = [contract.issue(*ragged(row, header), line=number) for number, row in body if len(row) != len(header)]
-    contract.require_none([*issues, *contract.mismatches([row[0] for _, row in body], header[1:])])
+    rows = contract.rows()
+    _, header = next(rows)
     place = {label: column for column, label in enumerate(header) if column}
-    by_name = {row[0]: (number, row) for number, row in body}
+    columns = [place.get(label) for label in contract.axes.labels]
+    row_of = {name: i for i, name in enumerate(contract.axes.names)}
     cells = np.full(contract.shape, np.nan)
-    for i, name in enumerate(contract.axes.names):
-        number, row = by_name[name]
-        for column, label in enumerate(contract.axes.labels):
-            value = resolve(row[place[label]].strip())
-            try:
-                if value is not None:
-                    cells[i, column] = contract.check(value)
-            except PydanticCustomError:
-                if len(issues) < MOST_ISSUES:
-                    issues.append(contract.rejected(value, name, label, line=number))
+    uneven: list[InputIssue] = []
+    issues: list[InputIssue] = []
+    names: Counter[str] = Counter()
+    for number, row in rows:
+        names[row[0]] += 1
+        i = row_of.get(row[0])
+        if len(row) != len(header):
+            uneven.append(contract.issue(*ragged(row, header), line=number))
+        elif i is not None and names[row[0]] == 1:
+            for column, at in enumerate(columns):
+                value = None if at is None else cell_value(row[at])
+                try:
+                    if value is not None:
+                        cells[i, column] = contract.check(value)
+                except PydanticCustomError:
+                    if len(issues) < MOST_ISSUES:
+                        issues.append(contract.rejected(value, row[0], contract.axes.labels[column], line=number))
+        if len(uneven) >= MOST_ISSUES or len(names) > len(row_of) + MOST_ISSUES:
+            break
+    contract.require_none([*uneven, *contract.mismatches(names, header[1:])])
     contract.require_none(issues)
     return cells
-
-
-def csv_lines(path: Path, text: str) -> list[tuple[int, list[str]]]:
-    """Return the rows of a CSV that are not empty, each with its line in the file."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        return [(reader.line_num, row) for row in reader if row]
-    except csv.Error as error:
-        raise one_issue(path, f"broken CSV: {error}", "CSV", "fix the file") from None
 
 
 def ragged(row: Sequence[str], header: Sequence[str]) -> tuple[str, str, str]:
@@ -301,38 +320,27 @@ def write_npz(tables: Mapping[str, Table], names: Sequence[str], labels: Sequenc
 
 
 def _read_parquet(contract: _TableContract) -> Floats:
-    pa, pq = load_arrow(f"reading {contract.path.name}")
-    content = contract.content()
-    with parquet_is_broken(pa, contract.error):
-        file = pq.ParquetFile(pa.BufferReader(content))
-        metadata, (rows, columns) = file.metadata, contract.shape
-        if (metadata.num_rows, metadata.num_columns) != (rows, columns + 1):
-            found = f"{metadata.num_rows} rows and {metadata.num_columns} columns"
+    with contract._errors_here(), opened_parquet(contract.path, contract.error) as file:  # noqa: SLF001 - of this module
+        rows, columns = contract.shape
+        if (file.rows, len(file.names)) != (rows, columns + 1):
+            found = f"{file.rows} rows and {len(file.names)} columns"
             needed = f"{rows} rows and {columns + 1} columns, {CORNER} among them"
             raise contract.error(found, needed, "fix its shape")
-        unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-        if unpacked > MOST_BYTES:
-            raise contract.error(f"{unpacked:,} bytes unpacked", f"at most {MOST_BYTES:,}", "use plain numbers")
-        return _arrow_cells(contract, pa, file.read(use_threads=False))
-
-
-def _arrow_cells(contract: _TableContract, pa: Any, arrow: Any) -> Floats:  # noqa: ANN401 - PyArrow has no types
-    """Put rows and columns into the order of the lists; by place, since two columns may share a name."""
-    labels = list(arrow.column_names)
-    corner = labels.index(CORNER) if CORNER in labels else None
-    names = [] if corner is None else arrow.column(corner).to_pylist()
-    if corner is None or not all(isinstance(name, str) for name in names):
-        raise contract.error("no names of task types", f"a column {CORNER} of texts", "add it")
-    columns = {place: arrow.column(place) for place in range(len(labels)) if place != corner}
-    contract.require_none(contract.mismatches(names, [labels[place] for place in columns]))
-    for place, column in columns.items():
-        kind = column.type
-        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-            raise contract.error(f"the column {quote(labels[place])} of type {kind}", "numbers", "convert it")
-    of_label = {labels[place]: each.cast(pa.float64(), safe=False).to_numpy() for place, each in columns.items()}
-    row_of = {name: row for row, name in enumerate(names)}
-    cells = np.stack([of_label[label] for label in contract.axes.labels], axis=1)
-    return np.ascontiguousarray(cells[[row_of[name] for name in contract.axes.names]])
+        corner = file.names.index(CORNER) if CORNER in file.names else None
+        if corner is None or not file.is_text(corner):
+            raise contract.error("no names of task types", f"a column {CORNER} of texts", "add it")
+        names = [name for batch in file.batches([corner]) for name in batch[0]]
+        if None in names:
+            raise contract.error("no names of task types", f"a column {CORNER} of texts", "add it")
+        labels = {place: label for place, label in enumerate(file.names) if place != corner}
+        contract.require_none(contract.mismatches(names, list(labels.values())))
+        for place, label in labels.items():
+            if not file.is_number(place):
+                raise contract.error(f"the column {quote(label)} of type {file.kind(place)}", "numbers", "convert it")
+        of_label = dict(zip(labels.values(), file.table(list(labels)), strict=True))
+        row_of = {name: row for row, name in enumerate(names)}
+        cells = np.stack([of_label[label] for label in contract.axes.labels], axis=1)
+        return np.ascontiguousarray(cells[[row_of[name] for name in contract.axes.names]])
 
 
 def write_parquet(table: Table, names: Sequence[str], labels: Sequence[str]) -> bytes:
@@ -350,26 +358,33 @@ def read_matrix_file(path: Path, at: Place, check: Amount, size: int) -> SparseM
 
 
 def _read_csv_matrix(contract: _Contract, size: int) -> SparseMatrix:
-    lines = contract.lines()
-    if len(lines) != size:
-        raise contract.error(f"{len(lines)} rows", f"{size}, one for each place, and no header", "fix its shape")
-    rows: list[list[tuple[int, float]]] = []
+    starts, places, values = array("q", [0]), array("q"), array("d")
     issues: list[InputIssue] = []
-    for v, (number, row) in enumerate(lines):
+    for v, (number, row) in enumerate(contract.rows()):
         if len(row) != size:
             issues.append(contract.issue(f"a row of {len(row)} cells", f"{size}", "complete the row", v, line=number))
-            continue
-        rows.append([])
-        for u, cell in enumerate(row):
-            value = resolve(cell.strip())
+        for u, cell in enumerate(row[:size]):
+            value = cell_value(cell)
             try:
-                rows[-1].append((u, contract.check(value)))
+                if checked := contract.check(value):
+                    places.append(u)
+                    values.append(checked)
             except PydanticCustomError:
                 issues.append(contract.rejected(value, v, u, line=number))
-        if len(issues) >= MOST_ISSUES:
+        starts.append(len(places))
+        if len(issues) >= MOST_ISSUES or v >= size:
             break
+        _require_few_entries(contract, len(places))
+    if len(starts) != size + 1 and len(issues) < MOST_ISSUES:
+        found = f"more than {size} rows" if len(starts) > size else f"{len(starts) - 1} rows"
+        raise contract.error(found, f"{size}, one for each place, and no header", "fix its shape")
     contract.require_none(issues)
-    return SparseMatrix.of(rows, size)
+    return SparseMatrix(size, size, starts.tobytes(), places.tobytes(), values.tobytes())
+
+
+def _require_few_entries(contract: _Contract, entries: int) -> None:
+    if entries > MOST_CELLS:
+        raise contract.error(f"{entries:,} entries", f"at most {MOST_CELLS:,}", "leave small ones out")
 
 
 def _read_npz_matrix(contract: _Contract, size: int) -> SparseMatrix:
@@ -381,6 +396,7 @@ def _read_npz_matrix(contract: _Contract, size: int) -> SparseMatrix:
         if shape != (size, size) or dtype.kind not in NUMBERS:
             there = f"the array {quote(member)} of shape {_shown(shape)} and type {dtype}"
             raise contract.error(there, f"{size} x {size} numbers", "fix its shape or type")
+        _require_few_entries(contract, size**2)
         cells = array_of(archive, member).astype(float)
         rows, columns = np.nonzero(cells)  # NaN is not zero either
         return _packed(contract, size, rows, columns, cells[rows, columns])
@@ -395,6 +411,7 @@ def _entries(contract: _Contract, archive: zipfile.ZipFile, size: int) -> Sparse
             there = f"the array {quote(member)} of shape {_shown(shape)}, type {dtype}"
             needed = f"as many {word} as there are entries, at most {size**2:,}"
             raise contract.error(there, needed, "write rows, columns and values alike")
+    _require_few_entries(contract, length[0])
     rows, columns = (array_of(archive, member).astype(np.int64) for member in TRIPLETS[:2])
     for first in np.flatnonzero((rows < 0) | (rows >= size) | (columns < 0) | (columns >= size))[:1]:
         there = f"an entry at row {rows[first]}, column {columns[first]}"

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.bag.parts import TaskType
 from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, nearest, quote
 from lpsched.facility.model import LONGEST_DESCRIPTION, PLAIN_AIR, Facility, SparseMatrix
-from lpsched.facility.parts import MOST_CORES, MOST_NODES, CracUnit, Mixing, NodeType
+from lpsched.facility.parts import LEAST, MOST, MOST_CORES, MOST_NODES, CracUnit, Mixing, NodeType
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import Sidecars, inline_table, made_of
 from lpsched.measure import bags
@@ -45,6 +45,8 @@ ASSUMED_MARKET: Final = (
     "arrivals and rewards are assumed: as many tasks as all nodes could do alone, each worth its seconds "
     "alone on the first machine type, so that the reward rate counts undisturbed core-seconds per second"
 )
+MARKET_HINT: Final = "check the unit, or give the task types with their arrivals in a room (--room)"
+MOST_WATTS: Final = MOST / 100.0  # of a node, so that several of them and their cooling are in the range
 HOW_TO_MEASURE: Final = (
     "measure with a meter: 'energy: {command: [...]}' in the bench, a program that prints watts, or RAPL; "
     "without one, make a bag"
@@ -175,6 +177,12 @@ def _fill_task_types(raw: Raw, data: MeasuredFacility) -> list[str]:
     here = [each for each in data.measurements if each.machine_type in _named(raw, "node_types")]
     able = [name for name in data.applications if any(name in each.seconds for each in here)]
     markets = [(name, *_market(here, cores, name)) for name in able]
+    if issues := [
+        InputIssue(("seconds", name), f"{arrivals:g} tasks per second on all cores", f"at most {MOST:g}", MARKET_HINT)
+        for name, arrivals, _ in markets
+        if arrivals > MOST
+    ]:
+        raise InstanceError(str(raw.get("name")), tuple(issues))
     raw["task_types"] = [dict(zip(("name", "arrivals_per_second", "reward"), each, strict=True)) for each in markets]
     return [ASSUMED_MARKET]
 
@@ -315,6 +323,7 @@ def measured_facility(measurements: Sequence[Measurements], *, name: str) -> Mea
     bags.require_machine_types(name, measurements)
     applications, remarks = bags.timed_applications(name, measurements)
     _require_powers(name, measurements)
+    _require_ranges(name, measurements)
     remarks += [*bags.about_meters(measurements), *(message for each in measurements for message in _below_idle(each))]
     speeds = [{key: [1.0 / x for x in column] for key, column in each.seconds.items()} for each in measurements]
     return MeasuredFacility(
@@ -345,6 +354,23 @@ def _require_powers(name: str, measurements: Sequence[Measurements]) -> None:
             issues.append(InputIssue(("idle_watts",), found, "the watts of an idle node", HOW_TO_MEASURE))
     if issues:
         raise InstanceError(name, tuple(issues))
+
+
+def _require_ranges(name: str, measurements: Sequence[Measurements]) -> None:
+    """Reject times and powers that measurements may have, but nothing in a facility."""
+    issues = []
+    for each in measurements:
+        kind = quote(each.machine_type)
+        for key, column in each.seconds.items():
+            if wrong := [x for x in column if not 1.0 / MOST <= x <= 1.0 / LEAST]:
+                found, needed = f"{wrong[0]:g} s on {kind}", f"{1.0 / MOST:g} to {1.0 / LEAST:g} seconds in a facility"
+                issues.append(InputIssue(("seconds", key), found, needed, "check the unit"))
+        full = _full_watts(name, each)
+        if not LEAST <= full <= MOST_WATTS:
+            found, needed = f"{full:g} W of {kind} at full power", f"{LEAST:g} to {MOST_WATTS:g} W in a facility"
+            issues.append(InputIssue(("watts",), found, needed, "check the unit"))
+    if issues:
+        raise InstanceError(name, tuple(issues[:MOST_ISSUES]))
 
 
 def _below_idle(measurements: Measurements) -> list[str]:

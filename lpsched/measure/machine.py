@@ -5,19 +5,21 @@ from __future__ import annotations
 import contextlib
 import platform
 import tempfile
+import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from lpsched.errors import InputIssue, MeasureError
+from lpsched.errors import InputIssue, LpschedWarning, MeasureError
 from lpsched.measure import probes
 from lpsched.measure.corun import Ended, Program, corun, why_not_startable
 from lpsched.measure.evidence import MEMORY_PROBE, PROBES, Sample, Setting
 from lpsched.measure.measurements import MeasuredMachine, Meters
 from lpsched.measure.meters import energy as rapl
 from lpsched.measure.meters import machine as hardware
+from lpsched.measure.meters.clocks import Clocks, find_clocks, restore_clocks
 from lpsched.measure.meters.energy import EnergyMeter, Troubles, idle_watts
 from lpsched.measure.meters.power import WattCommand, WattStream
 
@@ -55,7 +57,7 @@ class Chosen:
 
     energy: EnergyMeter | None = None
     counters: hardware.PerfCounters | None = None
-    clocks: hardware.Clocks | None = None
+    clocks: Clocks | None = None
     absent: tuple[str, ...] = ()
 
     def meters(self, choice: EnergyChoice) -> Meters:
@@ -83,9 +85,11 @@ def choose(
     energy, no_energy = _energy(bench.energy, frozenset(processors), folder, machine)
     counters, no_counters = _counters(machine) if bench.counters == "auto" else (None, ())
     clocks, no_clocks = None, tuple[str, ...]()
+    sharing = {sibling for number in processors for sibling in hardware.siblings_of(number, machine.processors)}
+    for sentence in restore_clocks(sharing, machine.processors):
+        warnings.warn(sentence, LpschedWarning, stacklevel=2)
     if bench.frequencies_mhz:
-        sharing = {sibling for number in processors for sibling in hardware.siblings_of(number, machine.processors)}
-        clocks, no_clocks = hardware.find_clocks(sharing, bench.frequencies_mhz, machine.processors)
+        clocks, no_clocks = find_clocks(sharing, bench.frequencies_mhz, machine.processors)
     return Chosen(energy, counters, clocks, (*no_energy, *no_counters, *no_clocks))
 
 

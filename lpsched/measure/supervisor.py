@@ -388,10 +388,15 @@ class _Run:
 
 def main() -> None:
     """Supervise one run."""
+    parent = os.getppid()
     end_with_parent(signal.SIGTERM)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)  # adopt every orphan below this process
     with contextlib.suppress(_Over, BrokenPipeError):
         _supervise()
+    if os.getppid() != parent:  # it was killed, and cannot put back the clocks that it has set
+        from lpsched.measure.meters.records import restore_left  # noqa: PLC0415 - no run that ends well needs it
+
+        restore_left()
 
 
 def _supervise() -> None:

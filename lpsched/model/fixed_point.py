@@ -8,6 +8,7 @@ places: some seventy decimal digits.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -77,6 +78,8 @@ class Verdict:
 
 def rounded_down(exact: Fraction) -> float:
     """Return the largest double that is not above an exact number: a lower bound stays one."""
+    if abs(exact) > sys.float_info.max:
+        return sys.float_info.max if exact > 0 else -math.inf
     rounded = float(exact)
     return rounded if rounded <= exact else math.nextafter(rounded, -math.inf)
 

@@ -6,7 +6,7 @@ The description of a field says what a list or mapping should hold; the JSON Sch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from functools import cache
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from lpsched.errors import MOST_ISSUES, InputIssue, Place, nearest, quote
+from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, Place, nearest, quote
 from lpsched.model.fields import Several, describe
 
 MOST_ADVISED: Final = 20  # problems that get a suggestion; finding one compares many names
@@ -144,6 +144,16 @@ def _fields_of(kind: Any) -> dict[Any, FieldInfo]:  # noqa: ANN401 - any annotat
     else:
         return {}
     return {field.alias or key: field for key, field in fields.items()}
+
+
+def checked(name: str, value: float | None, check: Callable[[object], float]) -> float | None:
+    """Return a number that a user gave as an option, if it is valid."""
+    if value is None:
+        return None
+    try:
+        return check(value)
+    except PydanticCustomError as error:
+        raise InstanceError("", (InputIssue((name,), **(error.context or {})),)) from None
 
 
 def too_many(path: Place, count: int, most: int) -> InputIssue:

@@ -28,6 +28,7 @@ from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, Place, quote
 from lpsched.model.base import Entries, FieldReader, Reader
 from lpsched.model.fields import Message, describe, shown_number
 from lpsched.model.series import IN_FILE, KINDS, LATEST, MONEY, Series, SeriesKind, check_zone, moment_text, usual_step
+from lpsched.text import as_double
 from lpsched.units import duration, parse_quantity
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ class SeriesBuilder:
         up, down = factors
         values = []
         for n in rows:
-            value = as_number(cells[n])
+            value = as_double(cells[n])
             number = value * up / down + 0.0 if value is not None else math.nan
             if not check.least <= number <= check.most:
                 self._add(n, 1, *self._wrong_value(cells[n], value, unit))
@@ -250,21 +251,6 @@ class SeriesBuilder:
         return None
 
 
-def as_number(cell: object) -> float | None:
-    """Return the number that a cell is, if it is one; a text is one of a .csv."""
-    if isinstance(cell, str):
-        try:
-            return float(cell) if "_" not in cell else None
-        except ValueError:
-            return None
-    if isinstance(cell, bool) or not isinstance(cell, int | float):
-        return None
-    try:
-        return float(cell)
-    except OverflowError:
-        return math.inf
-
-
 def series_in(raw: Mapping[str, Any], terms: SeriesTerms, place: Place) -> tuple[Series | None, list[InputIssue]]:
     """Read a series that stands inside a file; return it, or its problems."""
     kind = terms.kind
@@ -311,7 +297,7 @@ def _yes_or_no(value: object, place: Place) -> Iterator[InputIssue]:
 
 def _step(raw: object, place: Place, issues: list[InputIssue]) -> int:
     try:
-        seconds = parse_quantity(raw, "time") if isinstance(raw, str) else as_number(raw)
+        seconds = parse_quantity(raw, "time") if isinstance(raw, str) else as_double(raw)
     except ValueError:
         seconds = None
     if seconds is None or not 1 <= seconds <= LATEST or seconds != int(seconds):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 ABSENT: Final = math.nan
+MOST_CELLS: Final = 20_000_000  # of a table, absent ones with them: 160 MB
 _ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()
 _CELL: Final = Struct("d")
 Rows = list[tuple[Place, Sequence[object]]]  # where each row stands, and its entries as they are written
@@ -292,6 +293,8 @@ def read_table(raw: object, key: str, check: Amount, axes: Axes) -> tuple[Table 
     A machine type with P-states has a list of that length in place of a number.
     """
     reader = _Reader(check, axes)
+    if problem := too_many_cells(key, axes):
+        return None, [problem]
     if isinstance(raw, Mapping):
         rows = reader.by_name(raw, key)
     elif isinstance(raw, list | tuple):
@@ -308,6 +311,14 @@ def read_table(raw: object, key: str, check: Amount, axes: Axes) -> tuple[Table 
     left = takewhile(lambda _: len(reader.issues) < MOST_ISSUES, rows)
     read = [reader.row(entries, path, by_name=by_name) for path, entries in left]
     return (None, reader.issues) if reader.issues else (replace(Table.of(read), checked_as=key), [])
+
+
+def too_many_cells(key: str, axes: Axes) -> InputIssue | None:
+    """Return the problem of a table with more cells than memory is promised for, before any of them is read."""
+    if len(axes.names) * len(axes.labels) <= MOST_CELLS:
+        return None
+    found = f"{len(axes.names):,} x {len(axes.labels):,} cells"
+    return InputIssue((key,), found, f"at most {MOST_CELLS:,}", f"divide the {axes.kind}")
 
 
 def _flat(entries: Sequence[object], states: Sequence[int]) -> list[object]:

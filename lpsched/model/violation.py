@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -20,6 +21,8 @@ class Violation:
 
 
 def rounded_up(exact: Fraction) -> float:
-    """Return the smallest double that is not below an exact number."""
+    """Return the smallest double that is not below an exact number; beyond all doubles, infinity."""
+    if exact > sys.float_info.max:
+        return math.inf
     rounded = float(exact)
     return rounded if rounded >= exact else math.nextafter(rounded, math.inf)

@@ -177,7 +177,7 @@ class ArrivingInstance(Instance):
         """How many tasks arrive."""
         return self.arriving.count
 
-    def task_columns(self) -> dict[str, list[Any]]:
+    def task_columns(self) -> dict[str, Sequence[Any]]:
         """Return the tasks as columns of a file; `None` where a task has nothing to say."""
         return self.arriving.columns([task.name for task in self.task_types])
 

@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
 from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, OutputError, quote
-from lpsched.io import instance_files
-from lpsched.io.content import csv_bytes, load_arrow, write_files
-from lpsched.io.documents import MOST_JSON_BYTES, read_document
+from lpsched.io import instance_files, limits
+from lpsched.io.content import csv_bytes, write_files
 from lpsched.io.documents import SUFFIXES as DOCUMENTS
+from lpsched.io.documents import read_document
 from lpsched.io.instance_files import Contents, TableForm, instance_of
+from lpsched.io.parquet import load_arrow
 from lpsched.io.rows import FOLLOWING, SUFFIXES, PlacedTable, read_placed, row_issues, too_many_rows, write_table
 from lpsched.model.answers import Answer, Exact, Exacts, Sealed, answer_head, answer_text, checksum
 from lpsched.model.base import Part
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
 # then priority, urgency and utility_class, or utility, the name of a function of the file. A column that no task uses
 # may be missing; an empty cell is none. Tasks of clusters also have cores; work where it is not always 1,
 # requested_work where it is not the work, job where tasks have such a number.
-def parquet_bytes(columns: Mapping[str, list[Any]]) -> bytes:
+def parquet_bytes(columns: Mapping[str, Sequence[Any]]) -> bytes:
     """Return tasks as Parquet."""
     pa, pq = load_arrow("writing Parquet")
     numbers = {"d": pa.float64(), "q": pa.int64()}
@@ -189,7 +190,6 @@ def read_arriving(path: Path | str) -> Day | Clusters:
 # Schedules: rows of `.csv` and `.parquet`, or a document with `rows`. What follows from the instance is checked against
 # it; whether the schedule fits is for the verifier to say.
 AnyRow = TypeVar("AnyRow", DayRow, ClustersRow)
-LONGEST_CELL: Final = 1 << 28  # characters; a task may take a million nodes that are no neighbours
 ROUNDING: Final = 1e-9  # of an end, as a share; the verifier tolerates as much
 DAY_TABLE: Final = PlacedTable(
     {
@@ -395,8 +395,8 @@ def write_arriving_schedule(
     model = DayScheduleFile if isinstance(schedule, DaySchedule) else ClustersScheduleFile
     head = answer_head(model.FORMAT, version, instance.name, instance.content_hash)
     content = answer_text(head | {"rows": [{key: row[key] for key in table.columns} for row in rows]}, "rows")
-    if len(content) > MOST_JSON_BYTES:
-        more = f"it would have {len(content):,} bytes, more than {MOST_JSON_BYTES:,}"
+    if len(content) > limits.MOST_JSON_BYTES:
+        more = f"it would have {len(content):,} bytes, more than {limits.MOST_JSON_BYTES:,}"
         raise OutputError(f"cannot write {path}: {more}; write .csv or .parquet")
     write_files({path: content})
 
@@ -424,7 +424,7 @@ def _written_rows(schedule: DaySchedule | ClustersSchedule, following: _Followin
 @contextmanager
 def _long_cells() -> Iterator[None]:
     """Let cells of a .csv be as long as we write them; Python's limit is one for all readers."""
-    before = csv.field_size_limit(LONGEST_CELL)
+    before = csv.field_size_limit(limits.LONGEST_LINE)
     try:
         yield
     finally:

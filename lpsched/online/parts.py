@@ -173,9 +173,9 @@ class ArrivingColumns:
         """The number of the declared utility of each."""
         return memoryview(self.utilities).cast("q")
 
-    def columns(self, task_types: Sequence[str]) -> dict[str, list[Any]]:
+    def columns(self, task_types: Sequence[str]) -> dict[str, Sequence[Any]]:
         """Return the columns of a file that the tasks use; `None` where a task has nothing to say."""
-        columns: dict[str, list[Any]] = {ARRIVAL.key: self.arrival_seconds.tolist()}
+        columns: dict[str, Sequence[Any]] = {ARRIVAL.key: self.arrival_seconds}
         types = {TYPE: [task_types[i] for i in self.type_numbers]}
         cells = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in self.declared]
         declared = {
@@ -185,7 +185,7 @@ class ArrivingColumns:
         }
         return columns | types | self._more_columns() | declared
 
-    def _more_columns(self) -> dict[str, list[Any]]:
+    def _more_columns(self) -> dict[str, Sequence[Any]]:
         return {}
 
     def problems(self, task_types: int | None) -> Iterator[InputIssue]:
@@ -200,18 +200,18 @@ class ArrivingColumns:
         if self.count > MOST_TASKS:
             yield too_many(("tasks",), self.count, MOST_TASKS)
             return
-        arrivals = self.arrival_seconds.tolist()
+        arrivals = self.arrival_seconds
         invalid = list(ARRIVAL.problems(arrivals))
         yield from invalid
         if not invalid and not all(map(le, arrivals, islice(arrivals, 1, None))):
             first = next(n for n in range(1, len(arrivals)) if arrivals[n] < arrivals[n - 1])
             yield falling_arrival(first, arrivals[first - 1], arrivals[first])
-        numbers, declared = self.utility_numbers.tolist(), self.declared
+        numbers, declared = self.utility_numbers, self.declared
         if list(dict.fromkeys(numbers)) != list(range(len(declared))) or len(set(declared)) < len(declared):
             needed = "each declared utility once, by first use"
             do = f"use {type(self).__name__}.of"
             yield InputIssue(("tasks",), "numbers of utilities in another order", needed, do)
-        types = self.type_numbers.tolist()
+        types = self.type_numbers
         if task_types is not None and types and not 0 <= min(types) <= max(types) < task_types:
             for n, i in enumerate(types):
                 if not 0 <= i < task_types:
@@ -333,22 +333,22 @@ class ParallelTasks(ArrivingColumns):
             logged_starts=None if logged_starts is None else _doubles(logged_starts),
         )
 
-    def _more_columns(self) -> dict[str, list[Any]]:
-        columns: dict[str, list[Any]] = {CORES.key: self.core_counts.tolist()}
-        work, requested = self.work_factors.tolist(), self.requested_factors.tolist()
-        if set(work) != {1.0}:
+    def _more_columns(self) -> dict[str, Sequence[Any]]:
+        columns: dict[str, Sequence[Any]] = {CORES.key: self.core_counts}
+        work, requested = self.work_factors, self.requested_factors
+        if any(each != 1.0 for each in work):
             columns[WORK.key] = work
         if requested != work:
             columns[REQUESTED.key] = requested
         if self.job_numbers is not None:
-            columns[JOB.key] = self.job_numbers.tolist()
+            columns[JOB.key] = self.job_numbers
         if self.logged_start_seconds is not None:
-            columns[LOGGED_START.key] = self.logged_start_seconds.tolist()
+            columns[LOGGED_START.key] = self.logged_start_seconds
         return columns
 
     def _more_problems(self) -> Iterator[InputIssue]:
-        work, requested = self.work_factors.tolist(), self.requested_factors.tolist()
-        found = [*CORES.problems(self.core_counts.tolist()), *WORK.problems(work), *REQUESTED.problems(requested)]
+        work, requested = self.work_factors, self.requested_factors
+        found = [*CORES.problems(self.core_counts), *WORK.problems(work), *REQUESTED.problems(requested)]
         yield from found
         if not found and not all(map(le, work, requested)):
             for n, (low, high) in enumerate(zip(work, requested, strict=True)):
@@ -356,7 +356,7 @@ class ParallelTasks(ArrivingColumns):
                     words = f"{high!r}, below the work of {low!r}"
                     yield InputIssue(("tasks", n, REQUESTED.key), words, "at least the work", "raise it")
         logged = self.logged_start_seconds
-        starts = [] if logged is None else logged.tolist()
+        starts = () if logged is None else logged
         invalid = list(LOGGED_START.problems(starts))
         yield from invalid
         for n, (arrival, start) in enumerate(() if invalid else zip(self.arrival_seconds, starts, strict=False)):

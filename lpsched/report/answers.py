@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
 from lpsched.auditing import claim_text
 from lpsched.bag.arrays import Heterogeneity, heterogeneity
 from lpsched.model.results import without_empty
-from lpsched.report.tables import FoldingTable, compared_tables, hash_table, table
+from lpsched.model.terms import words_of
+from lpsched.report.tables import FoldingTable, compared_tables, hash_table, line, table
 from lpsched.units import counted, duration, number, power_text
 
 if TYPE_CHECKING:
@@ -41,7 +40,15 @@ def validation_tables(result: Validation) -> list[ConsoleRenderable]:
 def certificate_line(certificate: Certificate, path: str) -> str:
     """Return what a certificate claims, in one line."""
     claim = claim_text(certificate.objective, certificate.bound, certificate.unit)
-    return f"{path}: {claim} is proved for {certificate.instance_name}; check it with 'lpsched verify'\n"
+    given = certificate.terms
+    terms = {"power_cap_watts": given.power_cap_watts, "deadline_seconds": given.deadline_seconds}
+    if certificate.objective == "profit":
+        terms = {"price": given.price, **terms}
+    under, options = words_of(
+        {key: value for key, value in terms.items() if value is not None}, certificate.unit.removesuffix("/hour")
+    )
+    about = f"{certificate.instance_name}{under}"
+    return f"{path}: {claim} is proved for {about}; check it with 'lpsched verify{options}'"
 
 
 # What is in a bag, for `lpsched show`.
@@ -84,7 +91,7 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[ConsoleRenderable]:
     ]
     reasons = [(name, value, why if value == "-" else "") for name, value, why in others]
     return [
-        Text(f"{bag.name}: {tasks} on {machines}"),
+        line(f"{bag.name}: {tasks} on {machines}"),
         table(("", ""), _terms(bag)),
         *FoldingTable(headers, tuple(cells)).shortened(),
         *_task_types(bag),
@@ -112,7 +119,7 @@ def _task_types(bag: Bag) -> list[ConsoleRenderable]:
     left = len(bag.task_types) - MOST_TYPES
     return [
         table(heads, rows, numbers=(1, 2, 4, 5, 6)),
-        *([Text(f"... and {counted(left, 'smaller type')} (--json has all)")] if left > 0 else []),
+        *([line(f"... and {counted(left, 'smaller type')} (--json has all)")] if left > 0 else []),
     ]
 
 

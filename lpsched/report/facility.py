@@ -8,12 +8,10 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.text import Text
-
 from lpsched.facility.result import PER_SECOND, FacilityMarginalValues, FacilityResult, FacilityValidation, MethodResult
 from lpsched.facility.rules import airflows, inlet_shares
 from lpsched.measure.bench import Bench, BenchSize, size_of
-from lpsched.report.tables import UNFINISHED, compared_tables, cut_table, fitted, full_columns, hash_table, table
+from lpsched.report.tables import UNFINISHED, compared_tables, cut_table, fitted, full_columns, hash_table, line, table
 from lpsched.units import counted, duration, number, percent, power_text
 
 if TYPE_CHECKING:
@@ -68,7 +66,7 @@ def facility_shown(facility: Facility) -> tuple[dict[str, Any], list[ConsoleRend
         *full_columns(of_nodes, nodes),
         *full_columns(of_units, _file_units(facility)),
         *full_columns(of_tasks, tasks),
-        *([fitted(facility.description)] if facility.description else []),
+        *([fitted(*facility.description.split("\n"))] if facility.description else []),
         hash_table(facility),
     ]
 
@@ -224,7 +222,7 @@ def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -
         limits.append(table(("limit", MARGINAL + PER_SECOND), rows, numbers=(1,)))
     return [
         fitted(result.headline()),
-        Text(f"{instance.name}: {sizes}"),
+        line(f"{instance.name}: {sizes}"),
         table(("", "", ""), result.facts()),
         _units(instance, result),
         *limits,
@@ -252,11 +250,11 @@ SEARCHES: Final = {"with its bound": "found with the bound", "one core at a time
 WITHOUT: Final = f"Without co-location: {PER_SECOND} of the same allocation if cores did not slow each other."
 
 
-def _units(instance: Facility, result: FacilityResult | MethodResult) -> Table | Text:
+def _units(instance: Facility, result: FacilityResult | MethodResult) -> ConsoleRenderable:
     outlets = result.allocation.outlets_celsius
     if len(outlets) > MOST_UNITS:
         span = f"{number(min(outlets))} to {number(max(outlets))} °C"
-        return Text(f"{len(outlets)} CRAC units: outlets {span} (--json has all)")
+        return line(f"{len(outlets)} CRAC units: outlets {span} (--json has all)")
     return units_table(instance, result.measured, outlets)
 
 
@@ -272,7 +270,7 @@ def units_table(instance: Facility, measured: Measured, outlets: Sequence[float]
 
 def _nodes(
     instance: Facility, result: FacilityResult | MethodResult, worth: FacilityMarginalValues | None
-) -> list[Table | Text]:
+) -> list[ConsoleRenderable]:
     watts, rows = result.measured.node_watts, []
     for j, kind in enumerate(instance.node_types):
         own = [each for v, each in enumerate(watts) if instance.nodes[v] == j]
@@ -282,7 +280,7 @@ def _nodes(
     return full_columns(("node type", "nodes", "overhead", "mean power", MARGINAL + PER_SECOND), rows)
 
 
-def _core_time(result: FacilityResult | MethodResult) -> list[Table | Text]:
+def _core_time(result: FacilityResult | MethodResult) -> list[ConsoleRenderable]:
     """Return which task types take the most cores of which node types; nothing where nothing runs."""
     largest = sorted(result.core_time, key=lambda each: -each.cores)
     rows = [(each.task_type, each.node_type, number(each.cores), percent(each.share)) for each in largest]
@@ -292,7 +290,7 @@ def _core_time(result: FacilityResult | MethodResult) -> list[Table | Text]:
 
 def _tasks(
     instance: Facility, result: FacilityResult | MethodResult, worth: FacilityMarginalValues | None
-) -> list[Table | Text]:
+) -> list[ConsoleRenderable]:
     rows = []
     for task, rate in zip(instance.task_types, result.rates, strict=True):
         marginal = "" if worth is None else number(worth.task_types[task.name])

@@ -30,8 +30,6 @@ from lpsched.units import counted, duration, energy_text, number, percent, upper
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
-    from rich.table import Table
-    from rich.text import Text
 
     from lpsched.online.clusters import Clusters, Kind
     from lpsched.online.day import Day
@@ -111,7 +109,7 @@ def _noted(instance: Day | Clusters) -> dict[str, Any]:
     }
 
 
-def _functions(facts: dict[str, Any]) -> list[Table | Text]:
+def _functions(facts: dict[str, Any]) -> list[ConsoleRenderable]:
     rows = [(name, f"{count:,}") for name, count in facts["told"].items()]
     return full_columns(("utility function", "tasks"), rows, MOST_FUNCTIONS)
 

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
 from lpsched.bag.horizon.result import mass_text
 from lpsched.bag.result import Between
 from lpsched.model.series import LATEST, zone_named
 from lpsched.report.solution import ledger
-from lpsched.report.tables import MOST_ROWS, FoldingTable, fitted, table
+from lpsched.report.tables import MOST_ROWS, FoldingTable, fitted, line, table
 from lpsched.units import DIGITS, KILO, NOISE, ROUNDING, bound_text, counted, duration, money_text, number, percent
 
 if TYPE_CHECKING:
@@ -92,7 +90,7 @@ def calendar_of(result: PlanResult | ReplanResult) -> Calendar:
 def plan_tables(result: PlanResult) -> list[ConsoleRenderable]:
     """Return the answer of a plan: headline, what it takes, costs, comparison, what more would be worth."""
     parts = [each for part in plan_parts(result).values() for each in part]
-    return [fitted(f"{result.headline()}\n{size_text(result)}"), *parts]
+    return [fitted(result.headline(), size_text(result)), *parts]
 
 
 def plan_parts(result: PlanResult, *, most: int = MOST_ROWS) -> dict[str, list[ConsoleRenderable]]:
@@ -292,7 +290,7 @@ def _kilowatts(result: PlanResult) -> list[ConsoleRenderable]:
     best = sorted(capped, key=lambda row: -(row.kilowatt or 0.0))[:MOST_SLOTS]
     best = [row for row in best if (row.kilowatt or 0.0) > NOISE]
     if not best:
-        return [Text(NO_KILOWATT)]
+        return [line(NO_KILOWATT)]
     calendar, money, several = calendar_of(result), result.bag.prices.currency, len(result.slots.sites) > 1
     first = (calendar.header, "site") if several else (calendar.header,)
     headers = (*first, f"tariff,\n{money}/kWh", f"one more kW\n(LP), {result.unit}")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
 from lpsched.model.results import along
-from lpsched.report.tables import fitted, table
+from lpsched.report.tables import fitted, line, table
 from lpsched.units import duration, power_text
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ def deadline_tables(curve: DeadlineCurve, most: int = MOST_ROWS) -> list[Console
     headers = ("deadline", f"LP:\ncost, {money}", "proved\nat least", "plan\ncosts")
     found = _tables(curve.headline(), headers, curve.rows(), "deadlines", most, first=0)
     shortest = f"No plan ends before {duration(curve.shortest_seconds, upper=False)} (proved)."
-    return [*found, Text(shortest)]
+    return [*found, line(shortest)]
 
 
 def offer_tables(offers: OfferCurve, most: int = MOST_ROWS) -> list[ConsoleRenderable]:
@@ -67,7 +65,7 @@ def offer_tables(offers: OfferCurve, most: int = MOST_ROWS) -> list[ConsoleRende
     if 0 < offers.full_kw < offers.most_kw:
         full = power_text(offers.full_kw * KILO, upper=False)
         found.append(
-            Text(f"Up to {full}, all {len(offers.slots)} slots draw so much less; beyond, some reach idle power.")
+            line(f"Up to {full}, all {len(offers.slots)} slots draw so much less; beyond, some reach idle power.")
         )
     return found
 
@@ -102,7 +100,10 @@ def _tables(  # noqa: PLR0913 - a table and its words
     """Return a headline and a table of some rows, evenly chosen, and some others; numbers from column `first` on."""
     kept = sorted({*along(len(rows), most), *also})
     numbers = range(first, len(headers))
-    found: list[ConsoleRenderable] = [Text(headline), table(headers, [rows[place] for place in kept], numbers=numbers)]
+    found: list[ConsoleRenderable] = [
+        line(*headline.split("\n")),
+        table(headers, [rows[place] for place in kept], numbers=numbers),
+    ]
     if len(kept) < len(rows):
-        found.append(Text(f"{len(kept)} of {len(rows)} {noun}; --json has all."))
+        found.append(line(f"{len(kept)} of {len(rows)} {noun}; --json has all."))
     return found

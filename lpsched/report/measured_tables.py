@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.text import Text
-
 from lpsched.measure.evidence import Saving, Setting, Spread
 from lpsched.measure.files import as_dict
 from lpsched.model.results import without_empty
-from lpsched.report.tables import FoldingTable, cut_table, fitted, hash_table, table
+from lpsched.report.tables import FoldingTable, cut_table, fitted, hash_table, line, table
 from lpsched.units import DIGITS, SECONDS_PER_HOUR, counted, number, power_text
 
 if TYPE_CHECKING:
@@ -272,7 +270,7 @@ def measure_tables(measurements: Measurements) -> list[ConsoleRenderable]:
         *_degradation(measurements),
         *savings_table(measurements).shortened(MOST_GROUPS),
         *additive_table(measurements).shortened(MOST_GROUPS),
-        *([Text(additive_in_words(measurements))] if measurements.additive else []),
+        *([line(additive_in_words(measurements))] if measurements.additive else []),
         *_listed(failures_table(measurements)),
         table(("", ""), meters_table(measurements).rows),
     ]
@@ -299,6 +297,6 @@ def _degradation(measurements: Measurements) -> list[ConsoleRenderable]:
     tables = full.shortened()
     if full.rows and max(len(full.rows), len(full.headers) - 1) > MOST_APPLICATIONS:
         pairs = sum(len(row) for row in measurements.degradation_in_full.values())
-        tables = [Text(f"slowdowns of {counted(pairs, 'pair')} (--json and --report have all)")]
+        tables = [line(f"slowdowns of {counted(pairs, 'pair')} (--json and --report have all)")]
     tables += class_degradation_table(measurements).shortened()
-    return [Text(ABOVE), *tables] if tables else []
+    return [line(ABOVE), *tables] if tables else []

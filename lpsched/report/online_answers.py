@@ -76,7 +76,7 @@ def simulation_tables(result: Simulation, *, groups: bool = True) -> list[Consol
         fitted(result.headline()),
         fitted(f"{result.provenance.instance_name}: {in_words(result)}"),
         fitted(answer),
-        *map(fitted, notes(result)),
+        fitted(*notes(result)),
         *(group_tables(result) if groups else []),
         *([table(worth_headers(result), few, numbers=(1,))] if rows else []),
         *(cut_table(("scheduler", "trial", "no result"), reasons) if reasons else []),
@@ -183,5 +183,5 @@ def notes(result: Simulation) -> list[str]:
     if len(result.trials) > 1:
         words.append(f"Means over the {_trial_word(result)}s, ± the 95 % confidence interval.")
     seconds = [trial.bound_seconds for trial in result.trials if trial.bound_seconds is not None]
-    took = f"\nThe bound was found in {number(sum(seconds) / len(seconds), 3)} s." if seconds else ""
-    return [" ".join(words) + took]
+    took = [f"The bound was found in {number(sum(seconds) / len(seconds), 3)} s."] if seconds else []
+    return [" ".join(words), *took]

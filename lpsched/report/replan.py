@@ -21,7 +21,7 @@ WORSE: Final = (
 def replan_tables(result: ReplanResult) -> list[ConsoleRenderable]:
     """Return the headline, where each number comes from, and the four plans."""
     found: list[ConsoleRenderable] = [
-        fitted(f"{result.headline()}\n{size_text(result)}"),
+        fitted(result.headline(), size_text(result)),
         table(("", "", ""), result.facts()),
         _plans(result),
     ]

@@ -13,8 +13,6 @@ from collections import Counter
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
 from lpsched.bag import result as worths
 from lpsched.bag.breakdown import MoneySplit
 from lpsched.bag.compare import result as front_comparison
@@ -29,6 +27,7 @@ from lpsched.report.tables import (
     cut_table,
     fitted,
     front_warnings,
+    line,
     named,
     table,
 )
@@ -69,7 +68,7 @@ def result_tables(result: Result) -> list[ConsoleRenderable]:
     advised = advice(result)
     parts = [each for part in result_parts(result).values() for each in part]
     return [
-        Text(f"{result.headline()}\n{size_text(result)}"),
+        line(result.headline(), size_text(result)),
         *parts,
         *([fitted(" ".join(advised))] if advised else []),
         *_without_price(result.bag),
@@ -90,9 +89,9 @@ def result_parts(result: Result, *, most: int | None = None) -> dict[str, list[C
     money = _money(found, bag.prices.currency) if result.money is not None else []
     tasks = _allocation(result, bag, found, most or MOST_TYPES)
     if result.worth is None and result.regime is not None:
-        tasks.append(Text(UNFINISHED))
+        tasks.append(line(UNFINISHED))
     elif result.worth is not None and result.worth.is_two_sided:
-        tasks.append(Text(worths.TWO_SIDED))
+        tasks.append(line(worths.TWO_SIDED))
     return {
         "answer": [*money, table(("", ""), _taken(result, bag, found))],
         "risk": _risk(result),
@@ -185,7 +184,7 @@ def _risk(result: Result) -> list[ConsoleRenderable]:
     if risk is None:
         return []
     chances = [table(("", "", ""), risk.chance_rows())] if risk.chances else []
-    return [Text(risk.heading()), FoldingTable(risk.headers(), tuple(risk.rows())), *chances]
+    return [line(risk.heading()), FoldingTable(risk.headers(), tuple(risk.rows())), *chances]
 
 
 def _limits(result: Result, bag: Bag, found: Breakdown) -> str:
@@ -354,14 +353,14 @@ def front_tables(result: FrontResult, most: int = MOST_VERTICES) -> list[Console
     """Return the ends of a front, every vertex with the schedule near it, and what is proved."""
     vertices, rows = counted(len(result.vertices), "vertex", "vertices"), result.rows()
     tables: list[ConsoleRenderable] = [
-        fitted(f"{result.provenance.instance_name}: {result.headline()}"),
+        fitted(*f"{result.provenance.instance_name}: {result.headline()}".split("\n")),
         table(FRONT_HEADERS, [rows[place] for place in along(len(rows), most)], numbers=range(6)),
         *_between(len(rows), most, "vertex", "vertices"),
         fitted(GAP),
     ]
     if result.sample:
         found = f"{result.sampled_vertices():,} of the {vertices}"
-        tables.append(Text(f"a sample of {counted(len(result.sample), 'evenly spaced weight')} finds {found}"))
+        tables.append(line(f"a sample of {counted(len(result.sample), 'evenly spaced weight')} finds {found}"))
     return tables
 
 
@@ -369,13 +368,13 @@ def _between(count: int, most: int, noun: str, plural: str = "") -> list[Console
     """Return how many rows are left out among those that are shown."""
     left = count - most
     verb = "is" if left == 1 else "are"
-    return [Text(f"{counted(left, noun, plural)} between these {verb} left out (--json has all)")] if left > 0 else []
+    return [line(f"{counted(left, noun, plural)} between these {verb} left out (--json has all)")] if left > 0 else []
 
 
 def comparison_tables(result: FrontComparison, most: int = MOST_VERTICES) -> list[ConsoleRenderable]:
     """Return the exact front of a bag, the methods compared with it, and their warnings."""
     energy, makespan = energy_text(result.reference.energy_joules), duration(result.reference.makespan_seconds)
-    heading = Text(
+    heading = line(
         f"compared with the front of the linear program; hypervolume up to {energy} and {makespan}, seed {result.seed}"
     )
     answer = table(front_comparison.HEADERS, result.rows(), numbers=range(1, 7))
@@ -388,9 +387,10 @@ def price_tables(curve: PriceCurve, needs: Sensitivity) -> list[ConsoleRenderabl
     headers = curve.headers(current)
     numbers = [place for place, header in enumerate(headers) if header != "status"]
     segments = counted(len(curve.pieces), "segment")
+    first, *others = price_sentences(curve, needs)
     tables: list[ConsoleRenderable] = [
-        fitted(f"{curve.provenance.instance_name}: " + "\n".join(price_sentences(curve, needs))),
-        Text(f"Profit over the price, {segments}:"),
+        fitted(f"{curve.provenance.instance_name}: {first}", *others),
+        line(f"Profit over the price, {segments}:"),
         table(headers, curve.rows(current, most=MOST_SEGMENTS), numbers=numbers),
         *_between(len(curve.pieces), MOST_SEGMENTS, "segment"),
         fitted(SEGMENTS),
@@ -407,12 +407,12 @@ def price_sentences(curve: PriceCurve, needs: Sensitivity) -> list[str]:
     lines = [needs.headline(proved=curve.break_even_price), needs.current_text()]
     if curve.least_price_to_run is not None:
         lines.append(f"Best not to run {needs.not_run()[0]} (proved).")
-    return [line for line in lines if line]
+    return [each for each in lines if each]
 
 
 def sensitivity_tables(result: Sensitivity) -> list[ConsoleRenderable]:
     """Return what electricity may cost, how many more machines are worthwhile, and what is left out."""
-    notes = [Text(note) for note in result.notes]
+    notes = [line(note) for note in result.notes]
     return [*electricity_tables(result), *machine_tables(result), *notes]
 
 
@@ -420,20 +420,20 @@ def electricity_tables(result: Sensitivity) -> list[ConsoleRenderable]:
     """Return what electricity may cost."""
     if result.electricity is None:
         return []
-    return [Text(f"Price of electricity, {_at(result)}:"), table(("", "", ""), result.electricity_rows())]
+    return [line(f"Price of electricity, {_at(result)}:"), table(("", "", ""), result.electricity_rows())]
 
 
 def machine_tables(result: Sensitivity, most: int = MOST_ROWS) -> list[ConsoleRenderable]:
     """Return the value of one more machine of a type, and how many more are worthwhile."""
     if not result.machines:
         return []
-    answer: list[ConsoleRenderable] = [Text(f"One more machine of a type, {_at(result)}:")]
+    answer: list[ConsoleRenderable] = [line(f"One more machine of a type, {_at(result)}:")]
     answer += _folding(result.one_more_table(), most)
-    answer += [Text(note) for note in (*result.machine_notes(), BY_PROGRAM)]
+    answer += [line(note) for note in (*result.machine_notes(), BY_PROGRAM)]
     if all(need.most_more == 0 for need in result.machines):
-        return [*answer, Text(NOT_ONE)]
-    answer.append(Text("How many more machines of a type are worthwhile:"))
-    return [*answer, *_folding(result.how_many_table(), most), Text(COUNTS_PROVED)]
+        return [*answer, line(NOT_ONE)]
+    answer.append(line("How many more machines of a type are worthwhile:"))
+    return [*answer, *_folding(result.how_many_table(), most), line(COUNTS_PROVED)]
 
 
 def _folding(texts: TableOfTexts, most: int) -> list[ConsoleRenderable]:
@@ -463,4 +463,4 @@ def what_if_tables(result: WhatIf) -> list[ConsoleRenderable]:
         first = f"minimum price for one more\n(LP), {unit.removesuffix('/h')}: before"
         tables += cut_table(("task type", first, "\nafter", "\nchange"), prices, numbers=(1, 2, 3), most=MOST_TASKS)
     two_sided = any(each.worth is not None and each.worth.is_two_sided for each in (result.before, result.after))
-    return [*tables, *([Text(worths.TWO_SIDED)] if two_sided else []), Text(BY_PROGRAM)]
+    return [*tables, *([line(worths.TWO_SIDED)] if two_sided else []), line(BY_PROGRAM)]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
+from lpsched.io.content import csv_bytes
 from lpsched.model.results import run_time, short_unit, without_empty
 from lpsched.report.tables import FoldingTable, fitted, table
 from lpsched.studies.report import GAP, IN_UNITS, METHOD, SECONDS, Group, StudyReport
+from lpsched.text import printable
 from lpsched.units import (
     ENERGIES,
     TIMES,
@@ -59,7 +59,11 @@ def report_tables(report: StudyReport) -> list[ConsoleRenderable]:
     labels, several = len(report.by), [overview(report)]
     for first in report.quantities[:1]:
         headers, rows = detail(report, first)
-        spread = (*report.by, f"{titled(report, first)}: ±", *headers[labels + 2 :])  # its mean is in the table above
+        spread = (
+            *headers[:labels],
+            f"{titled(report, first)}: ±",
+            *headers[labels + 2 :],
+        )  # its mean is in the table above
         several.append((spread, tuple((*row[:labels], *row[labels + 1 :]) for row in rows)))
     tables: list[ConsoleRenderable] = [fitted(headline(report))]
     tables += [fitted(FoldingTable(headers, rows, labels)) for headers, rows in several]
@@ -81,7 +85,7 @@ def headline(report: StudyReport) -> str:
     failed = f"{report.failed:,} failed" if report.failed else "none failed"
     text, gaps = f"{report.study}: {counted(report.runs, 'run')}, {failed}", dict[str, dict[str, list[float]]]()
     for group in report.groups if report.quantities[:1] == (GAP,) else ():
-        name = str(group.by[METHOD]) if METHOD in group.by else in_words(group)
+        name = str(group.by[METHOD]) if METHOD in group.by else in_words(group).replace(UNBROKEN, " ")
         for objective, several in group.gaps.items():
             gaps.setdefault(objective, {}).setdefault(name, []).extend(several)
     words = []
@@ -96,7 +100,8 @@ def headline(report: StudyReport) -> str:
 
 def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Return headers, and a row for each group: how many runs, and the mean of each quantity; no empty columns."""
-    headers = (*report.by, "runs", "failed", *(titled(report, name) for name in report.quantities))
+    titles = (titled(report, name) for name in report.quantities)
+    headers = tuple(map(printable, (*report.by, "runs", "failed", *titles)))
     rows = []
     for group, names in zip(report.groups, labels(report), strict=True):
         estimates = ((name, group.mean(name)) for name in report.quantities)
@@ -122,7 +127,8 @@ def detail(report: StudyReport, quantity: str) -> tuple[tuple[str, ...], tuple[t
         texts = [shown(quantity, each, group.unit) for each in (cells[0], *cells[2:])]
         others = [_with_unit(report, group, quantity, each) for each in texts]
         rows.append((*names, others[0], half, *others[1:]))
-    return (*report.by, f"mean {titled(report, quantity)}", "95 %", "median", "least", "most"), tuple(rows)
+    headers = (*report.by, f"mean {titled(report, quantity)}", "95 %", "median", "least", "most")
+    return tuple(map(printable, headers)), tuple(rows)
 
 
 def failure_rows(report: StudyReport) -> tuple[tuple[str, ...], ...]:
@@ -246,14 +252,13 @@ def _with_unit(report: StudyReport, group: Group, quantity: str, text: str) -> s
     return f"{text} {short_unit(group.unit)}"
 
 
-def csv_text(report: StudyReport) -> str:
+def report_csv(report: StudyReport) -> bytes:
     """Return the report as CSV: a row for each group and quantity, numbers in full precision."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     columns = ("runs", "mean", "half_width", "median", "least", "most")
-    writer.writerow((*report.by, "group_runs", "group_failed", "quantity", *columns))
-    for group in report.groups:
-        for name, found in group.to_dict()["quantities"].items():
-            numbers = [None if found is None else found[column] for column in columns]
-            writer.writerow((*group.by.values(), group.runs, group.failed, name, *numbers))
-    return out.getvalue()
+    rows = (
+        (*group.by.values(), group.runs, group.failed, name, *map((found or {}).get, columns))
+        for group in report.groups
+        for name, found in group.to_dict()["quantities"].items()
+    )
+    header = (*report.by, "group_runs", "group_failed", "quantity", *columns)
+    return csv_bytes(header, rows, for_people=True)

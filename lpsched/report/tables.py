@@ -5,27 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rich.cells import cell_len
 from rich.constrain import Constrain
 from rich.table import Table
 from rich.text import Text
 
-from lpsched.auditing import HEADERS, Audit
+from lpsched.auditing import HEADERS, OTHER_TERMS, Audit
 from lpsched.model.results import without_empty
+from lpsched.text import printable, printable_lines
 from lpsched.units import counted
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable
     from rich.containers import Lines
     from rich.measure import Measurement
+    from rich.segment import Segment
 
     from lpsched.evolve.fronts import FrontEntry
     from lpsched.model.results import Comparison
     from lpsched.model.risk import Risk
 
 
+Cell: TypeAlias = str | tuple[str, ...]
 MOST_ROWS: Final = 40  # of task types; a screen or two
 UNFINISHED: Final = "No marginal values: the linear program was not solved to the end."
 # The one table style: no lines, a bold header, numbers to the right, texts exactly as they stand.
@@ -62,24 +65,49 @@ class WrappedText(Text):
         return self.glued.__rich_measure__(console, options)
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> Table:
+def table(headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, numbers: Sequence[int] = ()) -> Table:
     """Return a table; the columns in `numbers` are set to the right. Empty headers show no header line.
+
+    A cell is one line, or a tuple of lines.
 
     Headers may have several lines; they end on the same one. Without headers, texts in the last column fold no later
     than at `WIDEST` columns, in a pipe too.
     """
+    headers = [printable_lines(header) for header in headers]
     made = Table(box=None, show_header=any(headers), header_style="bold", pad_edge=False, padding=(0, BETWEEN, 0, 0))
     lines = max((header.count("\n") for header in headers), default=0)
     for index, header in enumerate(headers):
         above = "\n" * (lines - header.count("\n"))
         made.add_column(Text(above + header), justify="right" if index in numbers else "left", overflow="fold")
     if rows and not any(headers):
-        *widths, _ = widths_of(rows)
-        longest = max(cell_len(word) for row in rows for word in ("", *row[-1].split()))
+        *widths, _ = widths_of((headers, *rows))
+        longest = max(cell_len(word) for row in rows for word in ("", *_shown(row[-1]).split()))
         made.columns[-1].max_width = max(WIDEST - sum(widths) - BETWEEN * len(widths), longest)
     for row in rows:
-        made.add_row(*(WrappedText(cell) for cell in row))
+        made.add_row(*(WrappedText(_shown(cell)) for cell in row))
     return made
+
+
+def _shown(cell: Cell) -> str:
+    """Return the text of a cell: printable, in one line unless it is a tuple of lines."""
+    return printable(cell) if isinstance(cell, str) else "\n".join(map(printable, cell))
+
+
+def line(*lines: str) -> ConsoleRenderable:
+    """Return a text of one line or several, which folds at the width there is."""
+    return Constrain(WrappedText(_shown(lines)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Printable:
+    """What rich can show, in printable characters only, whichever text it holds."""
+
+    shown: ConsoleRenderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """Yield the segments with their text made printable; the ends of lines are layout."""
+        for segment in console.render(self.shown, options):
+            yield segment if segment.control else segment._replace(text=printable_lines(segment.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +154,14 @@ class FoldingTable:
         return [replace(self, rows=self.rows[:most]), *cut(self.rows, most)] if self.rows else []
 
 
-def widths_of(rows: Iterable[Sequence[str]]) -> list[int]:
+def widths_of(rows: Iterable[Sequence[Cell]]) -> list[int]:
     """Return how wide the columns of a table are; the headers are its first row."""
-    return [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in zip(*rows, strict=True)]
+    headers, *cells = rows
+    shown = (
+        [printable_lines(each) if isinstance(each, str) else _shown(each) for each in headers],
+        *(map(_shown, row) for row in cells),
+    )
+    return [max(cell_len(each) for cell in column for each in cell.split("\n")) for column in zip(*shown, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +192,12 @@ class CountTable:
         others = [index for index in range(len(self.headers)) if not first <= index < last]
         taken = widths_of([[row[index] for index in others] for row in (self.headers, *self.rows)])
         left = max(30, width - sum(taken) - BETWEEN * len(others))
-        cells = []
+        cells: list[list[Cell]] = []
         for row in self.rows:
             counts = zip(self.headers[first:last], row[first:last], strict=True)
             found = [(name, count) for name, count in counts if count != "-"]
             found.sort(key=lambda each: -int(each[1].replace(",", "")))
-            cells.append([*(row[index] for index in others), "\n".join(lines_of(named(found), left))])
+            cells.append([*(row[index] for index in others), tuple(lines_of(named(found), left))])
         headers = [*(self.headers[index] for index in others), self.listed]
         return table(headers, cells, numbers=range(1, len(others)))
 
@@ -194,20 +227,22 @@ def lines_of(words: Sequence[str], width: int) -> list[str]:
     return lines
 
 
-def cut(rows: Sequence[object], most: int = MOST_ROWS) -> list[Text]:
+def cut(rows: Sequence[object], most: int = MOST_ROWS) -> list[ConsoleRenderable]:
     """Return how many rows are left out, if any are."""
     left = len(rows) - most
-    return [Text(f"... and {left:,} more (--json has all)")] if left > 0 else []
+    return [line(f"... and {left:,} more (--json has all)")] if left > 0 else []
 
 
 def cut_table(
     headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = (), most: int = MOST_ROWS
-) -> list[Table | Text]:
+) -> list[ConsoleRenderable]:
     """Return a table of the first rows, and how many are left out."""
     return [table(headers, rows[:most], numbers=numbers), *cut(rows, most)]
 
 
-def full_columns(headers: Sequence[str], rows: Sequence[Sequence[str]], most: int = MOST_ROWS) -> list[Table | Text]:
+def full_columns(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], most: int = MOST_ROWS
+) -> list[ConsoleRenderable]:
     """Return names with their numbers, cut, without columns that say nothing; nothing without rows."""
     kept, full = without_empty(headers, rows)
     return cut_table(kept, full, numbers=range(1, len(kept)), most=most) if rows else []
@@ -221,14 +256,14 @@ def hash_table(instance: Any) -> Table:  # noqa: ANN401 - of any kind
 def risks_tables(risks: Sequence[tuple[str, Risk | None]], quantities: Sequence[str]) -> list[ConsoleRenderable]:
     """Return the distributions of schedulers if times and powers scatter: a table for each quantity; or nothing."""
     known = [(name, risk) for name, risk in risks if risk is not None]
-    tables: list[ConsoleRenderable] = [Text(risk.heading()) for _, risk in known[:1]]
+    tables: list[ConsoleRenderable] = [line(risk.heading()) for _, risk in known[:1]]
     for quantity in quantities if known else ():
         first, rows = known[0][1], tuple((name, *risk.of(quantity)) for name, risk in known)
         tables.append(fitted(FoldingTable((first.name_of(quantity), *first.heads()), rows)))
     return tables
 
 
-def broken_rules(what: str, broken: Sequence[tuple[str, str, str]]) -> list[Table | Text]:
+def broken_rules(what: str, broken: Sequence[tuple[str, str, str]]) -> list[ConsoleRenderable]:
     """Return the rules that schedules or allocations break: name, code, sentence; or nothing."""
     return cut_table((what, "violation", ""), broken) if broken else []
 
@@ -247,29 +282,32 @@ def compared_tables(
     return [fitted(result.headline()), fitted(heading), fitted(answer), *notes, *sampled, *broken_rules(what, broken)]
 
 
-def fitted(shown: ConsoleRenderable | str) -> Constrain:
-    """Return a text or a table that folds no later than at `WIDEST` columns, in a pipe too."""
-    return Constrain(WrappedText(shown) if isinstance(shown, str) else shown, WIDEST)
+def fitted(shown: ConsoleRenderable | str, *more: str) -> Constrain:
+    """Return a table, or a text of one line or several, that folds no later than at `WIDEST` columns, in a pipe too."""
+    return Constrain(WrappedText(_shown((shown, *more))) if isinstance(shown, str) else shown, WIDEST)
 
 
 def audit_tables(result: Audit) -> list[ConsoleRenderable]:
-    """Return how many files are accepted, the verdict on each, and why some are rejected."""
+    """Return how many files are accepted, the verdict on each, and why some are not."""
     reasons = [(each.name, reason) for each in result.files for reason in each.reasons]
     rejected = cut_table(("rejected", "because"), reasons) if reasons else []
+    terms = [(each.name, other) for each in result.files for other in each.other_terms if not each.reasons]
+    others = cut_table((OTHER_TERMS, "it holds only with"), terms) if terms else []
     headers, rows = without_empty(HEADERS, [each.row() for each in result.files])
-    return [fitted(result.headline()), FoldingTable(headers, tuple(map(tuple, rows)), has_numbers=False), *rejected]
+    verdicts = FoldingTable(headers, tuple(map(tuple, rows)), has_numbers=False)
+    return [fitted(result.headline()), verdicts, *others, *rejected]
 
 
-def front_warnings(entries: Iterable[FrontEntry[Any, Any]]) -> list[Table | Text]:
+def front_warnings(entries: Iterable[FrontEntry[Any, Any]]) -> list[ConsoleRenderable]:
     """Return how evolutions ended, and what is wrong with the methods that have no schedules or invalid ones."""
-    found: list[Table | Text] = []
+    found: list[ConsoleRenderable] = []
     broken: list[tuple[str, str, str]] = []
     for entry in entries:
         if entry.generations is not None:
             ended = {"generations": "stopped at the generation limit", "time": "stopped at the time limit"}
             why = ended.get(entry.ended or "", entry.ended or "")
-            found.append(Text(f"{entry.name}: {why} after {counted(entry.generations, 'generation')}"))
+            found.append(line(f"{entry.name}: {why} after {counted(entry.generations, 'generation')}"))
         if entry.refused > 1:
-            found.append(Text(f"{entry.name}: {entry.refused:,} of its schedules break a rule; the first:"))
+            found.append(line(f"{entry.name}: {entry.refused:,} of its schedules break a rule; the first:"))
         broken += [(entry.name, each.code, each.sentence) for each in entry.violations]
     return [*found, *broken_rules("scheduler", broken)]

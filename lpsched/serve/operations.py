@@ -205,7 +205,13 @@ def verify(given: Given, cancel: CancelToken) -> dict[str, Any]:  # noqa: ARG001
         if given.kind.name != "bag":
             raise _rejected("switch_off", f"the option for {given.kind.phrase}", "a bag", "leave it out")
         instance = with_switch_off(instance, asked.switch_off)
-    return audit(instance, given.named).to_dict()
+    named = ("price", "power_cap", "deadline", "horizon", "start", "carbon_price", "outlets")
+    terms = {name: value for name in named if (value := getattr(asked, name)) is not None}
+    if "carbon_price" in terms:
+        terms["carbon_price"] /= KILOGRAMS
+    if given.kind.name == "facility" and len(terms.get("outlets", ())) == 1:
+        terms["outlets"] *= len(instance.crac_units)
+    return audit(instance, given.named, **terms).to_dict()
 
 
 def facility(given: Given, cancel: CancelToken) -> dict[str, Any]:

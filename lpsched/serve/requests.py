@@ -189,6 +189,17 @@ class VerifyOptions(Options):
     NAMED = "files"
 
     switch_off: Flag | None = Field(None, description="As when a plan over a horizon was made.")
+    price: Number | None = Field(None, description="Price of the whole bag that certificates must be about.")
+    power_cap: Watts | None = Field(None, description="Likewise the average-power cap: watts, or '30kW'.")
+    deadline: Seconds | None = Field(None, description="Likewise the deadline: seconds, or '5h'.")
+    horizon: Seconds | None = Field(None, description="Of plans: the horizon, by default the deadline.")
+    start: Annotated[str, Text(64, 1)] | None = Field(None, description="Of plans: when the horizon begins.")
+    carbon_price: Annotated[float, Amount("money per tonne")] | None = Field(
+        None, description="Of plans: money for each tonne of CO2."
+    )
+    outlets: Annotated[tuple[Number, ...], Several(1, 1000, needed="temperatures in Celsius")] | None = Field(
+        None, description="Of facilities: fixed outlet temperatures in Celsius; one for all."
+    )
 
 
 class FacilityOptions(Options):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import pickle
+import socket
 import threading
 import time
 import uuid
@@ -15,8 +16,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
-from lpsched.errors import LpschedError, MissingExtraError, WorkersError
+from lpsched.errors import InputIssue, InstanceError, LpschedError, MissingExtraError, WorkersError, quote
 from lpsched.model.provenance import version_of_lpsched
 from lpsched.pool import LOOK_SECONDS
 from lpsched.studies.executors import Packages, Task, installed, lost_run, require_same
@@ -32,7 +34,9 @@ except ImportError:  # an optional package, checked on use
     distributed = None  # type: ignore[assignment]
 
 
-CONNECTING_SECONDS: Final = 10.0
+CONNECTING_SECONDS: Final = 5.0
+NEEDED: Final = "the address that 'dask scheduler' prints, such as tcp://10.0.0.1:8786"
+SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
 GO_ON: Final = "runs that were written stay: go on with --resume"
 BROKEN: Final = "the connection broke"
 LOGGERS: Final = ("distributed", "distributed.client", "distributed.core", "distributed.comm")
@@ -43,6 +47,7 @@ def connected(address: str) -> Iterator[Any]:
     """Connect to the scheduler; its library logs nothing."""
     with _silence():
         try:
+            _require_answer(address)
             with warnings.catch_warnings(action="ignore"):  # versions are looked at by `require_same`
                 client = distributed.Client(address, timeout=CONNECTING_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
@@ -55,6 +60,24 @@ def connected(address: str) -> Iterator[Any]:
         finally:
             with contextlib.suppress(Exception):
                 client.close()
+
+
+def require_address(address: str) -> tuple[str, str, int]:
+    """Return scheme, host and port of an address; raise an error at once if it is none."""
+    with contextlib.suppress(ValueError):  # no port, or brackets that do not close
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        if parts.scheme in SCHEMES and parts.hostname and parts.port and not (parts.path or parts.query):
+            return parts.scheme, parts.hostname, parts.port
+    issue = InputIssue(("dask",), quote(address), NEEDED, "start a scheduler, and give its address")
+    raise InstanceError("", (issue,))
+
+
+def _require_answer(address: str) -> None:
+    """Raise an error if nothing listens there or speaks first, as a scheduler does; Dask's client would wait longer."""
+    scheme, host, port = require_address(address)
+    with socket.create_connection((host, port), CONNECTING_SECONDS) as connection:
+        if scheme == "tcp" and not connection.recv(1):
+            raise OSError("it closes the connection")
 
 
 @contextlib.contextmanager
@@ -103,9 +126,10 @@ class DaskExecutor:
     address: str  # where the scheduler listens, as it says when it starts: tcp://HOST:PORT
 
     def __post_init__(self) -> None:
-        """Raise an error if Dask is not installed."""
+        """Raise an error if Dask is not installed, or the address is none."""
         if distributed is None:
             raise MissingExtraError("running on a cluster", "cluster")
+        require_address(self.address)
 
     def work_off(
         self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, cancel: CancelToken

@@ -15,7 +15,7 @@ from lpsched.errors import InputIssue, InstanceError, nearest, quote
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Estimate, estimate_of, relative_gap, version_of_lpsched
 from lpsched.model.results import JsonObject, brief, json_of
-from lpsched.studies.study import StudyRun, read_runs
+from lpsched.studies.study import MOST_NUMBER, StudyRun, read_runs
 
 # What the lines of a study say together: groups of runs that differ only by chance, and their numbers.
 #
@@ -217,6 +217,7 @@ def _with_one_bound(rows: Sequence[_Row]) -> list[_Row]:
 def _bounded(row: _Row, bound: float) -> _Row:
     """Return a run with another bound, and the gap to it."""
     gap = relative_gap(row.numbers["value"], bound) if "value" in row.numbers else None
+    gap = None if gap is None or gap > MOST_NUMBER else gap  # of a bound that is nearly 0
     numbers = {**row.numbers, "bound": bound, GAP: gap}
     return replace(row, numbers={name: each for name, each in numbers.items() if each is not None})
 

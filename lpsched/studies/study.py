@@ -208,6 +208,7 @@ def read_study(path: Path | str, check: Callable[[Study], Iterable[InputIssue]] 
 # that is the same, bit for bit, wherever and whenever the run is made again; what is not (seconds, the machine)
 # is in `timings` and `where`. A run that failed has a reason and no outcome.
 FORMAT: Final = "lpsched-run/1"
+MOST_NUMBER: Final = 1e120  # of a line; no sum of an instance comes near it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,24 +272,46 @@ class StudyRun:
 
 def run_from(line: Mapping[str, Any]) -> StudyRun:
     """Return the run that a line describes."""
+    _require_plain(line)
     instance, outcome, reason = line["instance"], line["outcome"], line["reason"]
+    keys = ("instance_name", "instance_hash", "kind")
+    names: dict[str, Any] = {key: _text_of(instance, key.removeprefix("instance_")) for key in keys}
+    if outcome is not None:
+        _text_of(outcome, "objective")
     if outcome is None and reason is None:
         reason = "none was written"
     words: dict[str, Any] = {name: str(line[name]) for name in ("study", "key", "method", "lpsched", "solver")}
     objects: dict[str, Any] = {name: FrozenDict(line[name]) for name in ("parameters", "limits", "where")}
     return StudyRun(
         source=FrozenDict(frozen_note(line["source"])),
-        instance_name=instance["name"],
-        instance_hash=instance["hash"],
-        kind=instance["kind"],
         instance_seed=line["instance_seed"],
         seed=line["seed"],
         outcome=None if outcome is None else FrozenDict(outcome),
         reason=None if reason is None else str(reason),
         timings=FrozenDict({name: float(each) for name, each in line["timings"].items()}),
+        **names,
         **words,
         **objects,
     )
+
+
+def _text_of(found: Mapping[str, Any], name: str) -> str | None:
+    """Return a text or nothing."""
+    if not isinstance(text := found.get(name), str | None):
+        raise TypeError(f"a text as {name}")
+    return text
+
+
+def _require_plain(value: object, name: str = "") -> None:
+    """Check that all numbers of a line make sense: sums and squares of them are numbers."""
+    if isinstance(value, int | float) and not abs(value) <= MOST_NUMBER:
+        raise ValueError(f"a number that makes sense as {name}")
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            _require_plain(each, key)
+    elif isinstance(value, list):
+        for each in value:
+            _require_plain(each, name)
 
 
 # What became of a study that was run: how many runs there are, were there already, were made, failed.

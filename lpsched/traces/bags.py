@@ -290,7 +290,7 @@ def cell_rows(logged: LoggedBag) -> Iterator[tuple[str | int | float | None, ...
 
 def cells_as_csv(logged: LoggedBag) -> bytes:
     """Return the rows as CSV; a number has all its digits."""
-    return csv_bytes(COLUMNS, cell_rows(logged))
+    return csv_bytes(COLUMNS, cell_rows(logged), for_people=True)
 
 
 def _known(value: float) -> float | None:

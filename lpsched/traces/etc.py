@@ -16,22 +16,26 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Final
 
-from lpsched.bag.model import FORMAT, Bag, bag_from_dict, checked
-from lpsched.errors import InputIssue, InstanceError, LpschedWarning, quote
-from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_issue, read_unpacked
-from lpsched.io.documents import resolve
-from lpsched.io.tables import csv_lines, ragged
+from lpsched.bag.model import FORMAT, Bag, bag_from_dict
+from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, LpschedWarning, quote
+from lpsched.io import limits
+from lpsched.io.content import one_issue
+from lpsched.io.tables import ragged
+from lpsched.io.text_files import CsvRows, text_blocks
 from lpsched.model.fields import check_seconds, numbered
+from lpsched.model.problems import checked
+from lpsched.text import cell_value
 from lpsched.units import counted
 
 NAME_HEADERS: Final = ("task", "name", "id", "type", "job")  # how the header of a column of names begins
-_HEADER: Final = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})(?:\s+[-+\d.]+)?\s*")
+_HEADER: Final = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})(?:\s+[-+\d.]+)?\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,54 +129,81 @@ def _same_table(times: _Matrix, watts: _Matrix, path: Path, power: Path) -> None
 
 
 def _read_matrix(path: Path, first_column: FirstColumn | None) -> _Matrix:
-    text = as_text(path, read_unpacked(path, MOST_TEXT_BYTES))
-    first, _, rest = text.partition("\n")
+    blocks = text_blocks(path)
+    first, _, rest = next(blocks).partition("\n")
     header = _HEADER.fullmatch(first)
     if header:
-        return _braun(path, int(header[1]), int(header[2]), rest)
+        return _braun(path, int(header[1]), int(header[2]), chain([rest], blocks))
     if "," not in first and path.suffix.lower() != ".csv":
         needed = "'tasks machines' and then one time a line, or a CSV with machine names"
         raise one_issue(path, f"the first line {quote(first.strip())}", needed, "convert the file", 1)
-    return _csv(path, text, first_column)
+    return _csv(path, first_column)
 
 
-def _braun(path: Path, tasks: int, machines: int, rest: str) -> _Matrix:
-    words = rest.split()
-    if len(words) != tasks * machines or not words:
+def _require_few(path: Path, tasks: int, machines: int) -> None:
+    if max(tasks, machines) > limits.MOST_MATRIX_ROWS or tasks * machines > limits.MOST_MATRIX_CELLS:
+        needed = f"at most {limits.MOST_MATRIX_CELLS:,} times, and {limits.MOST_MATRIX_ROWS:,} tasks and machines"
+        raise one_issue(path, f"a table of {tasks:,} x {machines:,}", needed, "take a part of it")
+
+
+def _braun(path: Path, tasks: int, machines: int, blocks: Iterable[str]) -> _Matrix:
+    _require_few(path, tasks, machines)
+    cells: list[object] = []
+    wrong: tuple[str, int, int] | None = None  # the first word that is no number, its place and its line
+    count, line = 0, 2
+    for block in blocks:
+        words = block.split()
+        found = [cell_value(word) for word in words[: tasks * machines - len(cells)]]
+        for place, cell in enumerate(found if wrong is None else ()):
+            if not isinstance(cell, int | float) or isinstance(cell, bool):
+                ends = accumulate(len(each.split()) for each in block.split("\n"))
+                wrong = words[place], count + place + 1, next(n for n, end in enumerate(ends, line) if end > place)
+                break
+        cells += found
+        count += len(words)
+        line += block.count("\n")
+    if count != tasks * machines or not count:
         needed = f"{tasks} x {machines} = {tasks * machines}, as its first line says"
-        raise one_issue(path, f"{len(words)} times", needed, "check that the file is whole")
-    cells = [resolve(word) for word in words]
-    for position, cell in enumerate(cells):
-        if not isinstance(cell, int | float) or isinstance(cell, bool):
-            found = f"{quote(words[position])} as time number {position + 1}"
-            ends = accumulate(len(line.split()) for line in rest.split("\n"))
-            line = next(number for number, end in enumerate(ends, start=2) if end > position)
-            raise one_issue(path, found, "a number", "fix the file", line)
-    rows = [list(cells[i * machines : (i + 1) * machines]) for i in range(tasks)]
-    return _Matrix(None, None, rows)
+        raise one_issue(path, f"{count} times", needed, "check that the file is whole")
+    if wrong is not None:
+        raise one_issue(path, f"{quote(wrong[0])} as time number {wrong[1]}", "a number", "fix the file", wrong[2])
+    return _Matrix(None, None, [cells[i * machines : (i + 1) * machines] for i in range(tasks)])
 
 
-def _csv(path: Path, text: str, first_column: FirstColumn | None) -> _Matrix:
-    (_, header), *body = csv_lines(path, text)
-    issues = tuple(InputIssue((), *ragged(row, header), line=number) for number, row in body if len(row) != len(header))
+def _csv(path: Path, first_column: FirstColumn | None) -> _Matrix:
+    reader = CsvRows(path)
+    body = iter(reader)
+    header = next(body)
+    issues: list[InputIssue] = []
+    first: list[tuple[int, str]] = []  # the first cells, with their lines
+    rows: list[list[object]] = []
+    for row in body:
+        if len(row) != len(header):
+            issues.append(InputIssue((), *ragged(row, header), line=reader.line))
+            if len(issues) == MOST_ISSUES:
+                break
+        elif not issues:
+            first.append((reader.line, row[0]))
+            rows.append([cell_value(cell) for cell in row[1:]])
+            _require_few(path, len(rows), len(header))
     if issues:
-        raise InstanceError(str(path), issues)
-    if not body:
+        raise InstanceError(str(path), tuple(issues))
+    if not rows:
         raise one_issue(path, "a header and no rows", "one row per task type", "add the times")
-    named = _has_names(path, header[0], body) if first_column is None else first_column is FirstColumn.NAMES
-    start = 1 if named else 0
-    if start == len(header):
+    named = _has_names(path, header[0], first) if first_column is None else first_column is FirstColumn.NAMES
+    if named and len(header) == 1:
         raise one_issue(path, "a column of names and nothing else", "a column of times", "add the times")
-    tasks = [row[0].strip() for _, row in body] if named else None
-    rows = [[resolve(cell.strip()) for cell in row[start:]] for _, row in body]
-    return _Matrix([label.strip() for label in header[start:]], tasks, rows)
+    if not named:
+        rows = [[cell_value(cell), *row] for (_, cell), row in zip(first, rows, strict=True)]
+    labels = [label.strip() for label in header[1 if named else 0 :]]
+    return _Matrix(labels, [cell.strip() for _, cell in first] if named else None, rows)
 
 
-def _has_names(path: Path, corner: str, body: list[tuple[int, list[str]]]) -> bool:
+def _has_names(path: Path, corner: str, body: list[tuple[int, str]]) -> bool:
     """Decide what the first column holds; a mixture of words and numbers is an error, not a guess."""
     if not corner.strip() or corner.strip().lower().startswith(NAME_HEADERS):
         return True
-    words = [(line, row[0]) for line, row in body if isinstance(resolve(row[0].strip()), str)]
+    words = [(line, cell) for line, cell in body if isinstance(cell_value(cell), str)]
     if words and len(words) < len(body):
         line, word = words[0]
         found = f"{quote(word)} in a first column that also has numbers"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -13,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from lpsched.errors import InvalidScheduleError, OutputError
-from lpsched.io.content import load_arrow, whole_file
+from lpsched.io.content import whole_file, write_csv
+from lpsched.io.parquet import load_arrow
 from lpsched.online import schedule as schedules
 from lpsched.online.day import Day
 from lpsched.online.parts import ParallelTasks
@@ -136,9 +135,9 @@ def write_tasks(system: schedules.SystemRecord, tasks: Iterable[schedules.TaskRe
         raise OutputError(f"cannot write {path}: expected the ending {' or '.join(ENDINGS)}; choose one")
     with whole_file(path) as file:
         if name.endswith(BATSIM):
-            _write_csv(BATSIM_COLUMNS, _batsim_rows(system, tasks), file)
+            write_csv(BATSIM_COLUMNS, _batsim_rows(system, tasks), file)
         elif name.endswith(".csv"):
-            _write_csv(COLUMNS, _rows(system, tasks), file)
+            write_csv(COLUMNS, _rows(system, tasks), file)
         elif name.endswith(".parquet"):
             _write_parquet(system, tasks, file, path)
         else:
@@ -156,15 +155,6 @@ def _rows(system: schedules.SystemRecord, tasks: Iterable[schedules.TaskRecord])
         times = each.arrival_seconds, ran.start_seconds, ran.end_seconds, ran.start_seconds - each.arrival_seconds
         spans = ran.run_seconds, each.requested_seconds
         yield (*own, *place, each.cores, ran.p_state, *times, *spans, ran.joules, ran.earned)
-
-
-def _write_csv(header: Iterable[str], rows: Iterable[tuple[Any, ...]], file: BinaryIO) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)  # a double is written with all its digits
-    text.flush()
-    text.detach()
 
 
 def _write_parquet(

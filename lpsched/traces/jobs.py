@@ -69,8 +69,8 @@ class Jobs:
 
     def with_names_in_use(self) -> Jobs:
         """Return the same jobs without the names of machines and groups that none of them has."""
-        machine, used = numbered_labels(self.machine.tolist())
-        group, kept = numbered_labels(self.group.tolist())
+        machine, used = numbered_labels(self.machine.data)
+        group, kept = numbered_labels(self.group.data)
         machines, groups = tuple(self.machines[each] for each in used), tuple(self.groups[each] for each in kept)
         return replace(self, machine=machine, group=group, machines=machines, groups=groups)
 
@@ -146,7 +146,7 @@ def numbered_labels(labels: Iterable[Label]) -> tuple[NDArray[np.int64], tuple[L
     (array([0, 1, 0]), ('b', 'a'))
     """
     number: dict[Label, int] = {}
-    numbers = np.array([number.setdefault(label, len(number)) for label in labels], np.int64)
+    numbers = np.fromiter((number.setdefault(label, len(number)) for label in labels), np.int64)
     return numbers, tuple(number)
 
 
@@ -253,7 +253,7 @@ def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, 
     raised = int((asked < jobs.run_seconds).sum())
     account.note("jobs that ran longer than requested: the request is raised", raised)
     account.note("jobs without a requested time: the run time stands for it", int(np.isnan(asked).sum()))
-    types, pairs = numbered_labels(zip(jobs.group.tolist(), jobs.machine.tolist(), strict=True))
+    types, pairs = numbered_labels(zip(jobs.group.data, jobs.machine.data, strict=True))
     require_few_groups(name, pairs)
     watts = _watts(jobs, types, machines, pairs, account)
     clusters = tuple(
@@ -269,19 +269,19 @@ def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, 
         unit=machines.unit,
         epoch=_epoch(jobs, machines, account),
         tasks=ParallelTasks.of(
-            (jobs.submit_seconds - jobs.submit_seconds[0]).tolist(),
-            types.tolist(),
-            jobs.width.tolist(),
-            work=jobs.run_seconds.tolist(),
-            requested=np.where(np.isnan(jobs.requested_seconds), jobs.run_seconds, jobs.requested_seconds).tolist(),
-            jobs=jobs.number.tolist(),
+            (jobs.submit_seconds - jobs.submit_seconds[0]).data,
+            types.data,
+            jobs.width.data,
+            work=jobs.run_seconds.data,
+            requested=np.where(np.isnan(jobs.requested_seconds), jobs.run_seconds, jobs.requested_seconds).data,
+            jobs=jobs.number.data,
             logged_starts=_logged_starts(jobs, machines, account),
         ),
         waiting=waiting,
     )
 
 
-def _logged_starts(jobs: Jobs, machines: Machines, account: Account) -> list[float] | None:
+def _logged_starts(jobs: Jobs, machines: Machines, account: Account) -> Sequence[float] | None:
     """Return when each job started in the log, counted as arrivals are; `None` where some job lacks it."""
     unknown = int(np.isnan(jobs.start_seconds).sum())
     if unknown or not machines.starts:
@@ -297,7 +297,7 @@ def _logged_starts(jobs: Jobs, machines: Machines, account: Account) -> list[flo
             units = counted(size, written_unit(machines.unit))
             had = f"{name} has {units}, and jobs of the log had up to {peak:,} at one time"
             account.warnings.append(f"{had}: the log's own schedule does not fit")
-    kept: list[float] = (np.maximum(jobs.start_seconds, jobs.submit_seconds) - jobs.submit_seconds[0]).tolist()
+    kept: Sequence[float] = (np.maximum(jobs.start_seconds, jobs.submit_seconds) - jobs.submit_seconds[0]).data
     return kept
 
 

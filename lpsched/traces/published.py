@@ -12,7 +12,6 @@ gavel    Throughput of training jobs alone and in pairs on one GPU: Narayanan an
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -24,8 +23,10 @@ from lpsched.errors import nearest, quote
 from lpsched.facility.model import FORMAT as FACILITY
 from lpsched.facility.model import PLAIN_AIR, Facility
 from lpsched.facility.parts import MOST_CLASSES
-from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_issue, read_unpacked
+from lpsched.io.content import one_issue, require_few_values
+from lpsched.io.text_files import whole_text
 from lpsched.model.fields import SMALLEST
+from lpsched.text import json_value
 from lpsched.traces.jobs import refused
 from lpsched.traces.runs import Record, Row, Run, Runs, amount, each_run, gathered, named, plain_runs, rows_of, word
 from lpsched.units import JOULES_PER_KWH
@@ -175,10 +176,11 @@ class SharedGpus:
 
 def read_gavel(path: Path, name: str, choice: SharedGpus) -> Facility:
     """Return the facility of job types that take one GPU, as a file of throughputs has them."""
-    text = as_text(path, read_unpacked(path, MOST_TEXT_BYTES))
+    text = whole_text(path)
+    require_few_values(path, text.encode())
     needed, do = 'GPU: {job: {"null": steps per second, other job: [own, the other\'s]}}', "bring Gavel's file"
     try:
-        content = json.loads(text)
+        content = json_value(text)
     except (ValueError, RecursionError) as error:
         raise one_issue(path, f"no JSON ({quote(str(error)[:60])})", needed, do) from None
     if not (content and isinstance(content, dict)) or not all(isinstance(jobs, dict) for jobs in content.values()):

@@ -7,15 +7,12 @@ their own (`published.py`).
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,18 +22,13 @@ import numpy as np
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import LONGEST_NAME, MOST_ISSUES, InputIssue, InstanceError, nearest, quote
-from lpsched.io.content import (
-    MOST_TEXT_BYTES,
-    as_text,
-    load_arrow,
-    one_issue,
-    parquet_is_broken,
-    read_unpacked,
-    readable,
-    require_file,
-)
+from lpsched.io import limits
+from lpsched.io.content import one_issue
+from lpsched.io.parquet import opened_parquet
+from lpsched.io.text_files import CsvRows, repeated
 from lpsched.model.fields import LARGEST, LARGEST_COV, SMALLEST, check_name
 from lpsched.model.table import Table
+from lpsched.text import as_double
 from lpsched.traces.bags import Cells, LoggedBag, means_of, with_estimates
 from lpsched.traces.jobs import numbered_labels, refused, require_few_groups
 from lpsched.units import counted
@@ -71,8 +63,6 @@ JOULES: Final = {"joules": 1.0, "kilojoules": 1e3, "watt_hours": 3.6e3, "kilowat
 OTHER_UNIT: Final = re.compile(r"(?i)(?:^|[^a-z])(?:ms|min|h|hours?|minutes?|milliseconds?)(?:$|[^a-z])")  # in a name
 TIMES: Final = ("time", "duration", "latency", "elapsed")  # without a unit, in columns that may be seconds
 COLUMNS: Final = (*TASK, *MACHINE, *P_STATE, *SECONDS, *WATTS, *JOULES)
-MOST_ROWS: Final = 5_000_000
-MOST_CELLS: Final = 4_000_000  # of a table: each may be absent, and yet takes memory
 LARGE_WATTS: Final = 1e5  # of one machine: rather milliwatts
 WITH_SPREAD: Final = 2  # runs that a standard deviation needs
 
@@ -97,27 +87,25 @@ class Runs:
 def records(path: Path) -> Iterator[Row]:
     """Yield the rows of a `.csv`, plain or gzip, with their lines, or of a `.parquet`."""
     if _is_parquet(path):
-        with readable(path):
-            require_file(path)
-        pa, pq = load_arrow(f"reading {path.name}")
-        with parquet_is_broken(pa, partial(one_issue, path)), pq.ParquetFile(path) as file:
-            batches = (batch.to_pylist() for batch in file.iter_batches(use_threads=False))
-            yield from enumerate(chain.from_iterable(batches), start=1)
+        with opened_parquet(path) as file:
+            if twice := repeated(file.names):
+                raise one_issue(path, f"the column {quote(twice[0])} more than once", "each once", "rename one")
+            plain = [place for place in range(len(file.names)) if file.is_plain(place)]
+            others = {name: file.kind(place) for place, name in enumerate(file.names) if place not in set(plain)}
+            names = [file.names[place] for place in plain]
+            rows = (row for batch in file.batches(plain) for row in zip(*batch, strict=True))
+            yield from enumerate((dict(zip(names, row, strict=True)) | others for row in rows), start=1)
         return
-    reader = csv.reader(io.StringIO(as_text(path, read_unpacked(path, MOST_TEXT_BYTES)), newline=""), strict=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        _require_header(path, header)
-        for row in reader:
-            if len(row) != len(header) and row:
-                found, needed = counted(len(row), "cell"), f"{len(header)}, as in the header"
-                do = "complete the row" if len(row) < len(header) else "remove or quote what is too much"
-                raise one_issue(path, found, needed, do, reader.line_num)
-            if row:
-                yield reader.line_num, dict(zip(header, map(str.strip, row), strict=True))
-    except csv.Error as error:
-        found = f"a broken row ({quote(str(error))})"
-        raise one_issue(path, found, "CSV in UTF-8", "write it again", reader.line_num) from None
+    reader = CsvRows(path)
+    body = iter(reader)
+    header = [name.strip() for name in next(body)]
+    _require_header(path, header)
+    for row in body:
+        if len(row) != len(header):
+            found, needed = counted(len(row), "cell"), f"{len(header)}, as in the header"
+            do = "complete the row" if len(row) < len(header) else "remove or quote what is too much"
+            raise one_issue(path, found, needed, do, reader.line)
+        yield reader.line, dict(zip(header, map(str.strip, row), strict=True))
 
 
 def _is_parquet(path: Path) -> bool:
@@ -141,8 +129,8 @@ def rows_of(path: Path, where: Mapping[str, str]) -> Iterator[Row]:
     for number, (line, row) in enumerate(records(path), start=1):
         if number == 1:
             _require_columns(where, list(row))
-        if number > MOST_ROWS:
-            raise one_issue(path, f"more than {MOST_ROWS:,} rows", "fewer", "average them in parts")
+        if number > limits.MOST_ROWS:
+            raise one_issue(path, f"more than {limits.MOST_ROWS:,} rows", "fewer", "average them in parts")
         if all(str(row[name]) == value for name, value in where.items()):
             yield line, row
     if not number:
@@ -194,10 +182,8 @@ def _require_range(run: Run) -> None:
 def amount(row: Record, name: str, *, least: float = 0.0) -> float:
     """Return the number in a column, which is at least `least`."""
     raw = row.get(name)
-    try:
-        value = float(raw) if raw is not None and not isinstance(raw, bool) else math.nan
-    except (TypeError, ValueError):
-        value = math.nan
+    number = as_double(raw)
+    value = math.nan if number is None else number
     if not least <= value <= LARGEST:
         found = "an empty cell" if _is_empty(raw) else quote(str(raw)[:40])
         needed = "a number above 0" if least == SMALLEST else f"a number from {least:g} up"
@@ -364,9 +350,9 @@ def bag_of_runs(name: str, runs: Runs, choice: RunChoice) -> tuple[LoggedBag, tu
         runs = _complete(name, runs)
     require_few_groups(name, runs.tasks, "merge some, or import them in parts")
     shape = (len(runs.tasks), len(runs.columns))
-    if shape[0] * shape[1] > MOST_CELLS:
+    if shape[0] * shape[1] > limits.MOST_MATRIX_CELLS:
         found = f"{shape[0]:,} task types by {shape[1]:,} machine types and P-states"
-        raise refused(name, found, f"at most {MOST_CELLS:,} pairs", "merge some, or import them in parts")
+        raise refused(name, found, f"at most {limits.MOST_MATRIX_CELLS:,} pairs", "merge some, or import them in parts")
     cell, known = runs.task * shape[1] + runs.column, ~np.isnan(runs.joules)
     powers = runs.joules[known] / runs.seconds[known]
     cells = Cells(

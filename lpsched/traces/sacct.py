@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, quote
+from lpsched.io import limits
 from lpsched.io.content import one_issue
+from lpsched.io.text_files import chunks_of, repeated, require_few_lines, whole_lines
 from lpsched.traces import slurm_cells as cells_of
 from lpsched.traces.sacct_json import JSON_HEADER, JSON_SEPARATOR, json_rows
-from lpsched.traces.swf import FIX_LINE, chunks_of
+from lpsched.traces.swf import FIX_LINE
 
 # A header, then one line per job and, without `-X`, per step. Cells are separated by bars, or by what stands after the
 # first name of the header (`--delimiter`). A job's own line has an identifier such as 123, 123_4 (a task of an array)
@@ -27,8 +31,8 @@ from lpsched.traces.swf import FIX_LINE, chunks_of
 # all other cells can then be read, and if it can be done in one way. A row that stands alone is never joined to
 # another. All other dirty rows are left out one by one and counted; where they are half of all rows or more, the file
 # is probably something else, and is rejected.
-MOST_TEXT_BYTES: Final = 256 * 2**20
 SEPARATOR: Final = "|"
+BOM: Final = b"\xef\xbb\xbf"
 MOST_JOINED: Final = 20  # lines of one row
 FREE_TEXT: Final = frozenset(
     ("jobname", "comment", "admincomment", "systemcomment", "extra", "workdir", "submitline", "container", "wckey")
@@ -60,10 +64,11 @@ MEANINGS: Final[Mapping[str, tuple[tuple[str, Read], ...]]] = {  # the first col
     "eligible": (("eligible", cells_of.moment_of),),
     "start": (("start", cells_of.moment_of),),
     "requested_seconds": (("timelimitraw", cells_of.raw_minutes_of), ("timelimit", cells_of.seconds_of)),
-    LISTED: (("nodelist", lambda cell: len(cells_of.node_names(cell))),),
+    LISTED: (("nodelist", cells_of.count_nodes),),
 }
 NEEDED: Final = {"jobid": ("JobID",), "state": ("State",), "seconds": ("ElapsedRaw", "Elapsed")}
-_JOB: Final = re.compile(r"\d{1,20}(_(\d+|\[[^\]]*\]))?(\+\d+)?(\.\S+)?")
+_JOB: Final = re.compile(r"\d{1,20}(_(\d+|\[[^\]]*\]))?(\+\d+)?(\.\S+)?", re.ASCII)
+_HALF: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # halves of characters, as JSON may have them
 _AFTER_A_NAME: Final = re.compile(r"\ufeff?\w+([^\w]+)(?=\w)")
 
 
@@ -76,12 +81,46 @@ class SacctLine:
     values: Mapping[str, float | None]
 
 
+class TextLines(Sequence[tuple[int, str]]):
+    """Lines with their numbers, as bytes: half of what text takes, a fourth where it has letters beyond ASCII."""
+
+    __slots__ = ("_numbers", "_texts")
+
+    def __init__(self) -> None:
+        self._numbers, self._texts = array("q"), list[bytes]()
+
+    def append(self, number: int, text: bytes) -> None:
+        """Add a line."""
+        self._numbers.append(number)
+        self._texts.append(text)
+
+    def take(self, others: TextLines, place: int) -> None:
+        """Add a line of others."""
+        self.append(others._numbers[place], others._texts[place])
+
+    def __len__(self) -> int:
+        """How many lines there are."""
+        return len(self._texts)
+
+    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401 - a line, or a list of some
+        """Return a line."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        return self._numbers[place], self._texts[place].decode("utf-8", "surrogateescape")
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether numbers and texts are equal."""
+        return isinstance(other, TextLines) and (self._numbers, self._texts) == (other._numbers, other._texts)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SacctLog:
     """All valid rows of a file, and what was repaired or dirty."""
 
     header: tuple[str, ...]
-    lines: Sequence[tuple[int, str]] = field(repr=False)  # their numbers, and what they say
+    lines: TextLines = field(repr=False)  # their numbers, and what they say
     skipped: Mapping[str, int] = field(default_factory=dict)
     issues: tuple[InputIssue, ...] = ()
     separator: str = SEPARATOR
@@ -95,11 +134,26 @@ class SacctLog:
         names = [name.lower() for name in self.header]
         return names.index(column.lower()) if column.lower() in names else None
 
+    def readers(self) -> dict[str, tuple[int, Read]]:
+        """Return where each meaning stands in a line, and who reads it."""
+        return {meaning: found for meaning, found in readers_of(self.header).items() if meaning != LISTED}
+
+    def cells(self, place: int) -> tuple[str, ...]:
+        """Return the cells of a line."""
+        number, text = self.lines[place]
+        return self.rejoined.get(number) or split_cells(text, self.separator)
+
+    def cell(self, place: int, column: int) -> str:
+        """Return one cell of a line."""
+        number, text = self.lines[place]
+        rejoined = self.rejoined.get(number)
+        return text.split(self.separator, column + 1)[column].strip() if rejoined is None else rejoined[column]
+
     def read(self) -> Iterator[SacctLine]:
         """Yield the lines, one by one."""
-        readers = {meaning: found for meaning, found in readers_of(self.header).items() if meaning != LISTED}
-        for number, text in self.lines:
-            cells = self.rejoined.get(number) or split_cells(text, self.separator)
+        readers = self.readers()
+        for place, (number, _) in enumerate(self.lines):
+            cells = self.cells(place)
             values = {meaning: read(cells[place]) for meaning, (place, read) in readers.items()}
             yield SacctLine(number, cells, values)
 
@@ -123,20 +177,36 @@ def read_sacct(path: Path | str, *, skip_dirty: bool | None = None, delimiter: s
     """
     path = Path(path)
     do = "split it, or ask sacct for less (-X leaves steps out)"
-    content = b"".join(chunks_of(path, most_bytes=MOST_TEXT_BYTES, do=do))
-    text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-    del content
-    if text.lstrip().startswith("{"):
-        rows = json_rows(path, text)
-        table = _Rows(path, JSON_HEADER, JSON_SEPARATOR, is_json=True)
-        return table.read([(number, JSON_SEPARATOR.join(cells)) for number, cells in rows], skip_dirty=skip_dirty)
-    lines = enumerate(text.split("\n"), start=1)
-    texts = [(number, line.removesuffix("\r")) for number, line in lines if line.strip()]
-    first = texts[0][1] if texts else ""
-    separator = delimiter or delimiter_of(first)
-    header = split_cells(first, separator) if texts else ()
+    chunks = chunks_of(path, most_bytes=limits.MOST_SACCT_BYTES, do=do)
+    first = next(chunks, b"").removeprefix(BOM)
+    lines = TextLines()
+    if first.lstrip().startswith(b"{"):
+        for number, cells in json_rows(path, chain([first], chunks)):
+            text = JSON_SEPARATOR.join(cells)
+            lines.append(number, text.encode("utf-8", "replace" if _HALF.search(text) else "surrogateescape"))
+            _require_few(path, len(lines), do)
+        return _Rows(path, JSON_HEADER, JSON_SEPARATOR, is_json=True).read(lines, skip_dirty=skip_dirty)
+    require_few_lines(path, most=limits.MOST_SACCT_LINES, most_bytes=limits.MOST_SACCT_BYTES, do=do)
+    before = 0
+    for block in whole_lines(path, chain([first], chunks), limits.LONGEST_LOG_LINE):
+        split = block.split(b"\n")[:-1]
+        _require_few(path, before + len(split), do)
+        for number, line in enumerate(split, start=before + 1):
+            if line and not line.isspace():
+                lines.append(number, line.removesuffix(b"\r"))
+        before += len(split)
+    header: tuple[str, ...] = ()
+    separator = delimiter or SEPARATOR
+    if lines:
+        separator = delimiter or delimiter_of(lines[0][1])
+        header = split_cells(lines[0][1], separator)
     _check_header(path, header, separator)
-    return _Rows(path, header, separator).read(texts[1:], skip_dirty=skip_dirty)
+    return _Rows(path, header, separator).read(lines, first=1, skip_dirty=skip_dirty)
+
+
+def _require_few(path: Path, lines: int, do: str) -> None:
+    if lines > limits.MOST_SACCT_LINES:
+        raise one_issue(path, f"more than {limits.MOST_SACCT_LINES:,} lines", "fewer", do)
 
 
 def delimiter_of(header: str) -> str:
@@ -185,7 +255,7 @@ def _check_header(path: Path, header: tuple[str, ...], separator: str) -> None:
     ]
     issues += [
         InputIssue((), f"the column {quote(name)} once more", "each column once", "remove one of the two", line=1)
-        for name in sorted({name for name in names if names.count(name) > 1})
+        for name in repeated(names)
         if name
     ]
     if issues:
@@ -204,32 +274,32 @@ class _Rows:
         named = [place for place, name in enumerate(names) if name]
         self.ends_free = bool(self.free) and self.free[-1] == named[-1] and not is_json
 
-    def read(self, given: list[tuple[int, str]], *, skip_dirty: bool | None) -> SacctLog:
-        """Return the rows of all lines but the header's."""
-        lines: list[tuple[int, str]] = []
+    def read(self, given: TextLines, *, first: int = 0, skip_dirty: bool | None) -> SacctLog:
+        """Return the rows of all lines from the `first` on."""
+        lines = TextLines()
         rejoined: dict[int, tuple[str, ...]] = {}
         issues: list[InputIssue] = []
         skipped: Counter[str] = Counter()
         repaired: Counter[str] = Counter()
-        n = 0
+        n = first
         while n < len(given):
             number, text = given[n]
             cells = split_cells(text, self.separator)
             broken = self._broken(cells)
             if broken is None and cells_of.state_of(cells[self.state]) in STATES:
-                lines.append((number, text))
+                lines.take(given, n)
                 n += 1
                 continue
             joined, used = self._repaired_from(given, n)  # what looks like a row may be the begin of one
             if joined is not None:
-                lines.append((number, text))
+                lines.take(given, n)
                 rejoined[number] = joined
                 repaired["a newline in a name" if used > 1 else "the delimiter in a name"] += 1
                 n += used
                 continue
             n += 1
             if broken is None:
-                lines.append((number, text))
+                lines.take(given, n - 1)
                 continue
             if self._goes_on(cells) and lines:  # the last column is a name, and this line the rest of it
                 before = lines[-1][0]
@@ -256,7 +326,7 @@ class _Rows:
             return InputIssue(("jobs", number), found, needed, "correct the job, or skip such jobs (--skip-dirty)")
         return InputIssue((), found, needed, FIX_LINE, line=number)
 
-    def _repaired_from(self, given: list[tuple[int, str]], first: int) -> tuple[tuple[str, ...] | None, int]:
+    def _repaired_from(self, given: TextLines, first: int) -> tuple[tuple[str, ...] | None, int]:
         """Return the cells of a row that begins at a line, and of how many lines it is; `None` if there is none."""
         text = given[first][1]
         row = self._repaired(text)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from lpsched.io import limits
 from lpsched.io.content import one_issue
 
 # Slurm 22.05 and newer. A number is plain, or `{"set": true, "infinite": false, "number": 5}` (data parsers from
@@ -25,37 +27,84 @@ _JOBS: Final = re.compile(r'"jobs"\s*:\s*\[')
 _BLANK: Final = re.compile(r"[\s,]*")
 
 
-def json_rows(path: Path, text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield the number of each job, from 0, and its cells; then those of its steps with energy."""
-    found = _JOBS.search(text)
-    if found is None:
-        needed = "an object with \"jobs\", as 'sacct --json' writes it"
-        raise one_issue(path, 'no list called "jobs"', needed, "check what kind of file it is", 1)
+def json_rows(path: Path, blocks: Iterable[bytes]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the number of each job, from 0, and its cells; then those of its steps with energy.
+
+    Of the text only what is around a job is held.
+    """
+    text = _Text(path, blocks)
+    while (found := _JOBS.search(text.held)) is None:
+        if not text.more():
+            needed = "an object with \"jobs\", as 'sacct --json' writes it"
+            raise one_issue(path, 'no list called "jobs"', needed, "check what kind of file it is", 1)
+    head = text.held[: found.end()]
+    text.at = found.end()
     decoder = json.JSONDecoder()
-    at, number = found.end(), 0
+    number = 0
     while True:
-        blank = _BLANK.match(text, at)
-        at = at if blank is None else blank.end()
-        if text[at : at + 1] == "]":
-            _check_rest(path, text, found.end(), at)
+        blank = _BLANK.match(text.held, text.at)
+        text.at = text.at if blank is None else blank.end()
+        if text.at == len(text.held) and text.more():
+            continue
+        if text.held.startswith("]", text.at):
+            _check_rest(path, head, text)
             return
         try:
-            job, at = decoder.raw_decode(text, at)
+            job, end = decoder.raw_decode(text.held, text.at)
         except (ValueError, RecursionError) as error:
-            line = text.count("\n", 0, at) + 1
-            raise one_issue(
-                path, f"broken JSON in job {number} ({error})", "whole JSON", "write it again", line
-            ) from error
+            if isinstance(error, ValueError) and text.more():
+                continue
+            wrong = f"broken JSON in job {number} ({error})"
+            raise one_issue(path, wrong, "whole JSON", "write it again", text.line) from error
+        if end == len(text.held) and text.more():  # a number may go on
+            continue
+        text.require_short(end - text.at)
+        text.at = end
         yield from ((number, cells) for cells in _rows(job))
         number += 1
 
 
-def _check_rest(path: Path, text: str, first: int, last: int) -> None:
+class _Text:
+    """The part of a text that is held; what is before `at` has been read."""
+
+    def __init__(self, path: Path, blocks: Iterable[bytes]) -> None:
+        self.path, self.held, self.at = path, "", 0
+        self._lines = 0  # before what is held
+        self._blocks = iter(blocks)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+    @property
+    def line(self) -> int:
+        """The line of what is read next."""
+        return self._lines + self.held.count("\n", 0, self.at) + 1
+
+    def more(self) -> bool:
+        """Hold twice as much of what is to be read, since a job is then tried a few times only; return if there is."""
+        self._lines += self.held.count("\n", 0, self.at)
+        parts, self.at = [self.held[self.at :]], 0
+        before = length = len(parts[0])
+        while length < max(1, 2 * before) and (block := next(self._blocks, None)) is not None:
+            parts.append(self._decoder.decode(block))
+            length += len(parts[-1])
+        self.require_short(length // 2)  # a part of it may be after the job
+        self.held = "".join(parts)
+        return length > before
+
+    def require_short(self, letters: int) -> None:
+        """Raise an error for a job of more letters than can be held."""
+        if letters > limits.LONGEST_JSON_LINE:
+            found, do = f"a job of {letters:,} letters", "check what kind of file it is"
+            raise one_issue(self.path, found, f"at most {limits.LONGEST_JSON_LINE:,} letters", do, self.line)
+
+
+def _check_rest(path: Path, head: str, text: _Text) -> None:
     """Raise an error where what stands around the list of jobs is no JSON, or more than one document."""
+    line = text.line
+    while text.more():
+        pass
     try:
-        json.loads(text[:first] + text[last:])
+        json.loads(head + text.held[text.at :])
     except (ValueError, RecursionError) as error:
-        line = text.count("\n", 0, last) + 1
         needed, do = "one JSON document", "write it again; bring several files one by one"
         raise one_issue(path, f"broken JSON around the jobs ({error})", needed, do, line) from error
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -15,8 +16,9 @@ from lpsched.errors import nearest, quote
 from lpsched.online.utility import WaitingCost
 from lpsched.traces import jobs as common
 from lpsched.traces.bags import LoggedBag, bag_of
-from lpsched.traces.sacct import STATES, SacctLine, SacctLog, read_sacct
+from lpsched.traces.sacct import STATES, SacctLog, read_sacct
 from lpsched.traces.slurm_cells import Energy, memory_of, state_of
+from lpsched.traces.slurm_rows import JobRows, job_rows
 from lpsched.traces.slurm_system import SlurmSystem, read_system
 from lpsched.traces.slurm_units import AUTO, Allocations, Capacity, Sharing, Unit, sharing_of
 from lpsched.units import counted, number
@@ -64,6 +66,7 @@ MOST_UNKNOWN: Final = 0.1  # share of the jobs whose CPUs may be unknown where c
 ALIASES: Final = {"name": ("JobName",), "nodes": ("AllocNodes", "NNodes"), "queue": ("QOS",)}
 ALL: Final = "all"
 PARTITION: Final = "Partition"
+MOST_STATES: Final = 40  # that the account lists
 LONGEST_LABEL: Final = 80
 _NUMBER: Final = re.compile(r"[0-9]{1,18}(?![0-9])")  # of 64 bits
 WIDTHS: Final[Mapping[Unit, tuple[str, str, str]]] = {  # what counts, why a job is left out, and the columns
@@ -95,14 +98,6 @@ class SlurmSize:
     def is_given(self) -> bool:
         """Whether a number is given."""
         return bool(self.counts) or self.total is not None
-
-
-@dataclass(slots=True)
-class _Row:
-    """A job's own line, and the energy of it and its steps."""
-
-    line: SacctLine
-    energy: Energy = field(default_factory=Energy)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +136,7 @@ def slurm_jobs(
 
 def jobs_in(log: SacctLog, choice: SlurmChoice, source: str, size: SlurmSize = NO_SIZE) -> SlurmJobs:
     """Return the jobs that count, in their unit, and what was found out about their system."""
-    rows, repeated, orphans = _job_rows(log)
+    rows, repeated, orphans = job_rows(log)
     account = common.Account(len(rows) + repeated)
     if repeated:
         account.left_out[REPEATED] = repeated
@@ -151,20 +146,16 @@ def jobs_in(log: SacctLog, choice: SlurmChoice, source: str, size: SlurmSize = N
         found, needed = f"{counted(orphans, 'line')} of steps alone", "lines of jobs"
         raise common.refused(source, found, needed, "export them too: JobID without a dot")
     place = _place(log, "state", source)
-    states = [state_of(row.line.cells[place]) for row in rows]
-    ran = np.array([_ran(row) for row in rows], bool)
+    ran = _ran(rows)
     kept = np.ones(len(rows), bool)
-    for state in sorted(set(states)):
-        wanted = _has_ended(state) if choice.states is None else state in choice.states
-        if not wanted:
-            account.leave_out(f"state {state}", np.array([each == state for each in states], bool), kept)
+    _leave_out_states(rows.cells(place), choice, account, kept)
     account.leave_out("never ran", ~ran, kept)
     account.kept = int(kept.sum())
     common.require_jobs(source, account)
-    sharing = sharing_of(_allocations(log, _those(rows, ran)), size.system)
+    sharing = sharing_of(_allocations(rows.taken(ran)), size.system)
     made = _Making(log, rows, choice, size, source, account)
-    unit = made.unit(sharing, _those(rows, kept))
-    if sharing.is_shared and any(row.energy.joules for row in rows):
+    unit = made.unit(sharing, rows.taken(kept))
+    if sharing.is_shared and bool((rows.joules > 0).any()):
         account.facts.append("energy is that of whole nodes: each job on a shared node is charged with all of it")
     width = made.widths(unit)
     account.leave_out(WIDTHS[unit][1], width <= 0, kept)
@@ -172,7 +163,7 @@ def jobs_in(log: SacctLog, choice: SlurmChoice, source: str, size: SlurmSize = N
     common.require_jobs(source, account)
     parts = made.parts(sharing)
     jobs = replace(made.jobs(width, parts), submit_seconds=made.arrivals(kept))
-    made.note_runs(_those(rows, kept))
+    made.note_runs(rows.taken(kept))
     those = jobs.taken(kept).with_names_in_use()
     for names in (parts.partitions.get(machine, ()) for machine in those.machines if parts.column is None):
         if len(names) > 1 and not parts.is_whole:
@@ -183,8 +174,18 @@ def jobs_in(log: SacctLog, choice: SlurmChoice, source: str, size: SlurmSize = N
     return SlurmJobs(those.taken(order), jobs.taken(ran & (width > 0)), account, unit, parts.partitions, parts.is_whole)
 
 
-def _those(rows: Sequence[_Row], which: NDArray[np.bool_]) -> list[_Row]:
-    return [row for row, is_one in zip(rows, which.tolist(), strict=True) if is_one]
+def _leave_out_states(
+    cells: Sequence[str], choice: SlurmChoice, account: common.Account, kept: NDArray[np.bool_]
+) -> None:
+    """Leave out the jobs in states that are not wanted, each state with its count."""
+    number, states = common.numbered_labels(map(state_of, cells))
+    unwanted = [not (_has_ended(each) if choice.states is None else each in choice.states) for each in states]
+    counts = np.bincount(number, minlength=len(states)).tolist()
+    found = sorted((each, count) for each, count, out in zip(states, counts, unwanted, strict=True) if out)
+    account.left_out |= {f"state {state}": count for state, count in found[:MOST_STATES]}
+    if len(found) > MOST_STATES:
+        account.left_out["other states"] = sum(count for _, count in found[MOST_STATES:])
+    kept &= ~np.array(unwanted, bool)[number]
 
 
 def _has_ended(state: str) -> bool:
@@ -197,49 +198,21 @@ def _has_ended(state: str) -> bool:
     return bool(meant) and meant.isdisjoint(STILL_GOING)
 
 
-def _job_rows(log: SacctLog) -> tuple[list[_Row], int, int]:
-    """Return the jobs, how many lines are of a run that a later line is of too, and how many steps belong to none."""
-    place = log.place("JobID")
-    assert place is not None, "the reader asks for it"
-    rows: list[_Row] = []
-    latest: dict[str, _Row] = {}
-    places: dict[tuple[object, ...], int] = {}  # of runs
-    repeated = orphans = 0
-    for line in log.read():
-        job, dot, step = line.cells[place].partition(".")
-        if not dot:
-            row = latest[job] = _Row(line)
-            start = line.values.get("start")
-            run = line.cells if start is None else (job, start)
-            if run in places:
-                rows[places[run]] = row
-                repeated += 1
-            else:
-                places[run] = len(rows)
-                rows.append(row)
-        if job in latest:
-            latest[job].energy.take(step if dot else None, line.values.get("joules"))
-        else:
-            orphans += 1
-    return rows, repeated, orphans
+def _ran(rows: JobRows) -> NDArray[np.bool_]:
+    known = ~np.isnan(rows.numbers("seconds")) & ~np.isnan(rows.numbers("start", 0.0))
+    return known & (np.nan_to_num(rows.numbers("nodes", 1.0)) > 0)
 
 
-def _ran(row: _Row) -> bool:
-    values = row.line.values
-    started = "start" not in values or values["start"] is not None
-    return bool(values.get("nodes", 1)) and values["seconds"] is not None and started
-
-
-def _allocations(log: SacctLog, those: Sequence[_Row]) -> Allocations:
+def _allocations(those: JobRows) -> Allocations:
     """Return what jobs that ran held."""
-    listed, partition = log.place("NodeList"), log.place(PARTITION)
+    listed, partition = those.log.place("NodeList"), those.log.place(PARTITION)
     return Allocations(
-        starts=_numbers(those, "start"),
-        seconds=np.nan_to_num(_numbers(those, "seconds")),
-        nodes=np.nan_to_num(_numbers(those, "nodes", 1.0)).astype(np.int64),
-        cpus=np.nan_to_num(_numbers(those, "cpus")).astype(np.int64),
-        listed=None if listed is None else [row.line.cells[listed] for row in those],
-        partitions=["" if partition is None else label_of(row.line.cells[partition]) for row in those],
+        starts=those.numbers("start"),
+        seconds=np.nan_to_num(those.numbers("seconds")),
+        nodes=np.nan_to_num(those.numbers("nodes", 1.0)).astype(np.int64),
+        cpus=np.nan_to_num(those.numbers("cpus")).astype(np.int64),
+        listed=None if listed is None else those.cells(listed),
+        partitions=[""] * len(those) if partition is None else list(map(label_of, those.cells(partition))),
     )
 
 
@@ -248,13 +221,13 @@ class _Making:
     """What decides what jobs become."""
 
     log: SacctLog
-    rows: Sequence[_Row]
+    rows: JobRows
     choice: SlurmChoice
     size: SlurmSize
     source: str
     account: common.Account
 
-    def unit(self, sharing: Sharing, rows: Sequence[_Row]) -> Unit:
+    def unit(self, sharing: Sharing, rows: JobRows) -> Unit:
         """Return what a machine is: as chosen, else a node, but a core where jobs share nodes."""
         seen = f"jobs share nodes: {sharing.sentence()}" if sharing.is_shared else ""
         if self.choice.unit != AUTO:
@@ -265,7 +238,7 @@ class _Making:
             return self.choice.unit
         if not seen:
             return "node"
-        unknown = sum(not row.line.values.get("cpus") for row in rows)
+        unknown = int((np.nan_to_num(rows.numbers("cpus")) == 0).sum())
         if unknown > MOST_UNKNOWN * len(rows):
             without = f"the CPUs of {unknown:,} of {counted(len(rows), 'job')} are not known (AllocCPUS)"
             self.account.warnings.append(f"{seen}; they count as whole nodes, since {without}")
@@ -273,19 +246,19 @@ class _Making:
         if self.size.is_given:
             found = f"a number of units, where {seen}"
             raise common.refused(self.source, found, "what it counts", "say it: --unit core, --unit node or --unit gpu")
-        more = " (--unit gpu counts GPUs)" if any(row.line.values.get("gpus") for row in rows) else ""
+        more = " (--unit gpu counts GPUs)" if (rows.numbers("gpus") > 0).any() else ""
         self.account.facts.append(f"{seen}; so the unit is a core, which Slurm calls a CPU{more}")
         return "core"
 
     def widths(self, unit: Unit) -> NDArray[np.int64]:
         """Return what each job has of the unit."""
         meaning, _, columns = WIDTHS[unit]
-        if meaning not in self.rows[0].line.values:
+        if meaning not in self.rows.values:
             if unit != "node":
                 found = f"no column with the {unit}s of jobs"
                 raise common.refused(self.source, found, f"the column {columns}", "ask sacct for it (--format)")
             self.account.note("jobs without AllocNodes and NNodes: each counts as one node", self.account.kept)
-        return np.nan_to_num(_numbers(self.rows, meaning, 1.0)).astype(np.int64)
+        return np.nan_to_num(self.rows.numbers(meaning, 1.0)).astype(np.int64)
 
     def parts(self, sharing: Sharing) -> _Parts:
         """Return the parts of the system: as chosen, else its partitions, those that have nodes in common as one."""
@@ -315,11 +288,11 @@ class _Making:
         return _Parts(machine, parts, None if sharing.joined else PARTITION, names)
 
     def _labels(self, place: int) -> list[str]:
-        return [label_of(row.line.cells[place]) for row in self.rows]
+        return list(map(label_of, self.rows.cells(place)))
 
     def jobs(self, width: NDArray[np.int64], parts: _Parts) -> common.Jobs:
         """Return all jobs, whatever became of them."""
-        rows, seconds = self.rows, _numbers(self.rows, "seconds")
+        rows, seconds = self.rows, self.rows.numbers("seconds")
         group_by = self.choice.group_by
         if group_by is None:  # where partitions are no clusters of their own, they are task types
             several = self.choice.machines_by is None and any(len(each) > 1 for each in parts.partitions.values())
@@ -337,15 +310,14 @@ class _Making:
         groups = common.distinct(", ".join(label) for label in labels)
         if not columns:
             group, groups = np.zeros(len(rows), np.int64), (common.ONLY_TYPE,)
-        energy = (row.energy.joules for row in rows)
         return common.Jobs(
-            number=_job_numbers(self.log, rows),
-            submit_seconds=_numbers(rows, "submit"),
-            start_seconds=_numbers(rows, "start"),
+            number=_job_numbers(rows),
+            submit_seconds=rows.numbers("submit"),
+            start_seconds=rows.numbers("start"),
             run_seconds=seconds,
-            requested_seconds=_numbers(rows, "requested_seconds"),
+            requested_seconds=rows.numbers("requested_seconds"),
             width=width,
-            joules=np.array([np.nan if joules is None else joules for joules in energy], np.float64),
+            joules=rows.joules,
             machine=parts.machine,
             group=group,
             machines=parts.names,
@@ -354,45 +326,43 @@ class _Making:
 
     def arrivals(self, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return when each job was submitted or, where that is later, could start."""
-        submit, eligible, start = (_numbers(self.rows, each) for each in ("submit", "eligible", "start"))
+        submit, eligible, start = (self.rows.numbers(each) for each in ("submit", "eligible", "start"))
         later = (eligible > submit) & ~(eligible > start)
         note = "jobs that could not start when submitted (dependency, begin time): they arrive when they could"
         self.account.note(note, int((later & kept).sum()))
         return np.where(later, eligible, submit)
 
-    def note_runs(self, rows: Sequence[_Row]) -> None:
+    def note_runs(self, rows: JobRows) -> None:
         """Count runs of jobs that ran before, and say what is known of memory."""
         place = self.log.place("JobID")
         assert place is not None, "the reader asks for it"
-        again = len(rows) - len({row.line.cells[place] for row in rows})
+        again = len(rows) - len(set(rows.cells(place)))
         self.account.note("further runs of a requeued job: each counts as a job", again)
         column = self.log.place("ReqMem")
-        held = np.array([_memory(row, "" if column is None else row.line.cells[column]) for row in rows], np.int64)
-        starts, seconds, count = _numbers(rows, "start"), _numbers(rows, "seconds"), int((held > 0).sum())
+        held = _memory(rows, repeat("") if column is None else rows.cells(column))
+        starts, seconds, count = rows.numbers("start"), rows.numbers("seconds"), int((held > 0).sum())
         if count and not np.isnan(starts).any():
             most = common.most_at_once(starts, seconds, held)
             sentence = f"memory of jobs at one time: at most {number(most / 2**30)} GiB ({count:,} jobs with data)"
             self.account.facts.append(sentence)
 
 
-def _memory(row: _Row, asked: str) -> int:
-    """Return the bytes that a job had, else those that it asked for; 0 where they are not known."""
-    values = row.line.values
-    return int(values.get("memory") or memory_of(asked, values.get("nodes") or 1, values.get("cpus") or 1) or 0)
+def _memory(rows: JobRows, asked: Iterable[str]) -> NDArray[np.int64]:
+    """Return the bytes that each job had, else those that it asked for; 0 where they are not known."""
+    known = [np.nan_to_num(rows.numbers(meaning)).tolist() for meaning in ("memory", "nodes", "cpus")]
+    each = zip(asked, *known, strict=False)
+    return np.fromiter(
+        (had or memory_of(text, nodes or 1, cpus or 1) or 0 for text, had, nodes, cpus in each), np.int64
+    )
 
 
-def _numbers(rows: Sequence[_Row], meaning: str, usual: float = np.nan) -> NDArray[np.float64]:
-    found = (row.line.values.get(meaning, usual) for row in rows)
-    return np.array([np.nan if value is None else value for value in found], np.float64)
-
-
-def _job_numbers(log: SacctLog, rows: Sequence[_Row]) -> NDArray[np.int64]:
+def _job_numbers(rows: JobRows) -> NDArray[np.int64]:
     """Return the number of each job: `JobIDRaw` if it is there, else the digits that `JobID` begins with."""
-    raw = log.place("JobIDRaw")
-    place = raw if raw is not None else log.place("JobID")
+    raw = rows.log.place("JobIDRaw")
+    place = raw if raw is not None else rows.log.place("JobID")
     assert place is not None, "the reader asks for it"
-    found = (_NUMBER.match(row.line.cells[place]) for row in rows)
-    return np.array([int(digits[0]) if digits else 0 for digits in found], np.int64)
+    found = map(_NUMBER.match, rows.cells(place))
+    return np.fromiter((int(digits[0]) if digits else 0 for digits in found), np.int64)
 
 
 def _place(log: SacctLog, name: str, source: str) -> int:

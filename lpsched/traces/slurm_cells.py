@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
 from typing import Final
+
+from lpsched.io import limits
 
 # The cells of Slurm's accounting: how `sacct` writes times, energy, nodes and states.
 #     elapsed, limits   [days-]hours:minutes:seconds, or minutes:seconds; `ElapsedRaw` in seconds,
@@ -34,10 +36,10 @@ NO_VALUE: Final = 2.0**32 - 2  # from here on, a number of 32 bits says that the
 DECIMAL: Final = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 BINARY: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
 COUNTS: Final = ("", "K", "M", "G")
-MOST_LISTED_NODES: Final = 1_000_000  # of one list
-_SPAN: Final = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2}(?:\.\d{1,9})?)")
-_AMOUNT: Final = re.compile(r"(\d{1,20}(?:\.\d{1,9})?)([KMGTP]?)")
-_WHOLE: Final = re.compile(r"\d{1,15}")
+FEW_NODES: Final = 1_000  # of one list, whose names are kept for the next job that has them
+_SPAN: Final = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2}(?:\.\d{1,9})?)", re.ASCII)
+_AMOUNT: Final = re.compile(r"(\d{1,20}(?:\.\d{1,9})?)([KMGTP]?)", re.ASCII)
+_WHOLE: Final = re.compile(r"\d{1,15}", re.ASCII)
 
 
 def seconds_of(cell: str) -> float | None:
@@ -218,45 +220,73 @@ def _whole(count: float, cell: str) -> int | None:
 
 
 _PART: Final = re.compile(r"([^\[\],]*)(?:\[([^\[\]]*)\])?")
-_RANGE: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+_RANGE: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
-@lru_cache(maxsize=1024)
 def node_names(cell: str) -> tuple[str, ...]:
     """Return the names that a host list means, each once, in its order; nothing where no node is assigned.
 
     >>> node_names("n[08-10,3],login"), node_names("r[0-1]n[1-2]"), node_names("None assigned")
     (('n08', 'n09', 'n10', 'n3', 'login'), ('r0n1', 'r0n2', 'r1n1', 'r1n2'), ())
     """
+    return _names(cell) if count_nodes(cell) <= FEW_NODES else _names.__wrapped__(cell)
+
+
+@lru_cache(maxsize=65_536)
+def count_nodes(cell: str) -> int:
+    """Return how many names a host list has, without writing them out; raise a `ValueError` for one that is none.
+
+    >>> count_nodes("n[08-10,3],login"), count_nodes("r[0-1]n[1-2]"), count_nodes("None assigned")
+    (5, 4, 0)
+    """
+    count = 0
+    for parts in _words(cell):
+        each = 1
+        for part in parts:
+            each *= sum(high - low + 1 for low, high, _ in _ranges(part[2], cell))
+            if count + each > limits.MOST_NODES:
+                raise ValueError(cell)
+        count += each
+    return count
+
+
+def _words(cell: str) -> Iterator[list[re.Match[str]]]:
+    """Yield the parts of each word of a host list: some letters, and perhaps brackets after them."""
     if cell.lower() in NOTHING:
-        return ()
-    names: dict[str, None] = {}
-    for word in re.split(r",(?![^\[]*\])", cell):
+        return
+    for word in re.split(r",(?![^\[]*\])", cell) if "[" in cell else cell.split(","):
         parts = [found for found in _PART.finditer(word.strip()) if found[0]]
         if not parts or "".join(found[0] for found in parts) != word.strip():
             raise ValueError(cell)
-        choices = [[found[1] + each for each in _numbers(found[2], cell)] for found in parts]
-        for chosen in product(*choices):
-            names["".join(chosen)] = None
-            if len(names) > MOST_LISTED_NODES:
-                raise ValueError(cell)
+        yield parts
+
+
+@lru_cache(maxsize=1024)
+def _names(cell: str) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    for parts in _words(cell):
+        choices = [
+            [
+                part[1] + (str(number).zfill(width) if width else "")
+                for low, high, width in _ranges(part[2], cell)
+                for number in range(low, high + 1)
+            ]
+            for part in parts
+        ]
+        names |= dict.fromkeys("".join(chosen) for chosen in product(*choices))
     return tuple(names)
 
 
-def _numbers(ranges: str | None, cell: str) -> list[str]:
-    """Return the numbers of brackets as they stand in names: 08-10 is 08, 09, 10."""
-    if ranges is None:
-        return [""]
-    numbers: list[str] = []
-    for word in ranges.split(","):
+def _ranges(brackets: str | None, cell: str) -> Iterator[tuple[int, int, int]]:
+    """Yield the ranges of brackets, and how wide their numbers are: 08-10 is 08, 09, 10; one of width 0 without any."""
+    if brackets is None:
+        yield 0, 0, 0
+        return
+    for word in brackets.split(","):
         found = _RANGE.fullmatch(word.strip())
-        if found is None:
+        if found is None or int(found[2] or found[1]) < int(found[1]):
             raise ValueError(cell)
-        low, high = found[1], found[2] or found[1]
-        if not 0 <= int(high) - int(low) < MOST_LISTED_NODES - len(numbers):
-            raise ValueError(cell)
-        numbers += [str(number).zfill(len(low)) for number in range(int(low), int(high) + 1)]
-    return numbers
+        yield int(found[1]), int(found[2] or found[1]), len(found[1])
 
 
 def _nothing(cell: str) -> int | None:

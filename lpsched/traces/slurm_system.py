@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
 
 from lpsched.errors import InputIssue, InstanceError, quote
+from lpsched.io import limits
 from lpsched.io.content import one_issue
+from lpsched.io.text_files import chunks_of
 from lpsched.traces.slurm_cells import NOTHING, gpus_of_gres, gpus_of_tres, node_names, nodes_of
-from lpsched.traces.swf import chunks_of
 
 # Two forms, recognised by content, plain or gzip:
 #     scontrol show node, with or without -o     NodeName=n1 ... CPUEfctv=16 CPUTot=16 ... Gres=gpu:a100:4 ...
@@ -20,10 +23,11 @@ from lpsched.traces.swf import chunks_of
 #                                                without a header (-h) the columns stand in this order
 # CPUs are those that jobs can have (CPUEfctv, where it is said). A node is counted whatever its state is now, but for
 # FUTURE ones: the log is of another time. A node in no partition runs no jobs, and does not count.
-MOST_BYTES: Final = 64 * 2**20
 SINFO: Final[tuple[str, ...]] = ("nodelist", "cpus", "gres", "partition", "state")
+SCONTROL: Final = frozenset(("nodename", "cpuefctv", "cputot", "gres", "cfgtres", "partitions", "state"))
 SINFO_COMMAND: Final = "sinfo -N -o '%N|%c|%G|%P|%t'"
 NEEDED: Final = f"the output of 'scontrol show node' or of {SINFO_COMMAND}"
+MOST_LISTED: Final = 20  # errors
 FUTURE: Final = ("future", "futr")  # as scontrol and as sinfo write it
 UNUSABLE: Final = ("down", "drain", "fail", "maint", "power", "inval")
 _BLOCK: Final = re.compile(r"^\s*NodeName=", re.MULTILINE)
@@ -70,17 +74,23 @@ class SlurmSystem:
 def read_system(path: Path | str) -> SlurmSystem:
     """Read the list of nodes."""
     path = Path(path)
-    content = b"".join(chunks_of(path, most_bytes=MOST_BYTES, do="bring the list of nodes alone"))
+    content = b"".join(chunks_of(path, most_bytes=limits.MOST_NODES_BYTES, do="bring the list of nodes alone"))
     text = content.decode("utf-8", "replace").removeprefix("\ufeff")
-    found = list(_scontrol(text) if _BLOCK.search(text) else _sinfo(path, text))
-    issues = [issue for issue in found if isinstance(issue, InputIssue)]
-    if issues:
-        raise InstanceError(str(path), tuple(issues[:20]))
+    issues: list[InputIssue] = []
     nodes: dict[str, SlurmNode] = {}
-    for node in (each for each in found if isinstance(each, SlurmNode)):
+    for node in _scontrol(text) if _BLOCK.search(text) else _sinfo(path, text):
+        if isinstance(node, InputIssue):
+            issues.append(node)
+            if len(issues) == MOST_LISTED:
+                break
+            continue
         before = nodes.get(node.name)
         partitions = node.partitions | (before.partitions if before else frozenset())
         nodes[node.name] = SlurmNode(node.name, node.cpus, node.gpus, partitions, node.state)
+        if len(nodes) > limits.MOST_NODES:
+            raise one_issue(path, f"more than {limits.MOST_NODES:,} nodes", "fewer", "bring the list of nodes alone")
+    if issues:
+        raise InstanceError(str(path), tuple(issues))
     usable = tuple(node for node in nodes.values() if node.partitions and not node.state.lower().startswith(FUTURE))
     if not usable:
         raise one_issue(path, "no node in a partition", NEEDED, "check what kind of file it is")
@@ -88,27 +98,29 @@ def read_system(path: Path | str) -> SlurmSystem:
 
 
 def _scontrol(text: str) -> Iterator[SlurmNode | InputIssue]:
-    starts = [found.start() for found in _BLOCK.finditer(text)]
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    starts = (found.start() for found in _BLOCK.finditer(text))
+    line, counted = 1, 0
+    for start, end in pairwise(chain(starts, [len(text)])):
         said: dict[str, str] = {}
-        for key, value in _PAIR.findall(text[start:end]):
-            said.setdefault(key.lower(), value)  # a reason, which comes last, may hold anything
-        line = text.count("\n", 0, start) + 1
+        for pair in _PAIR.finditer(text[start:end]):
+            if (key := pair[1].lower()) in SCONTROL:
+                said.setdefault(key, pair[2])  # a reason, which comes last, may hold anything
+        line, counted = line + text.count("\n", counted, start), start
         said |= {"nodelist": said["nodename"], "cpus": said.get("cpuefctv", said.get("cputot", ""))}
         yield from _nodes(said | {"partition": said.get("partitions", "")}, line)
 
 
 def _sinfo(path: Path, text: str) -> Iterator[SlurmNode | InputIssue]:
-    rows = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    lines = ((number, line.strip()) for number, line in enumerate(io.StringIO(text), start=1))
+    rows = ((number, line) for number, line in lines if line)
+    first = next(rows, None)
     columns = SINFO
-    if rows and "|" in rows[0][1]:
-        first = [word.strip().lower() for word in rows[0][1].split("|")]
-        if "nodelist" in first:
-            columns, rows = tuple(first), rows[1:]
-    if not rows or any("|" not in line for _, line in rows[:1]) or not {"nodelist", "cpus"} <= set(columns):
-        found = quote(rows[0][1][:60]) if rows else "an empty file"
-        raise one_issue(path, found, NEEDED, "run one of them", rows[0][0] if rows else None)
-    for number, line in rows:
+    if first is not None and "|" in first[1] and "nodelist" in (names := first[1].lower().replace(" ", "").split("|")):
+        columns, first = tuple(names), next(rows, None)
+    if first is None or "|" not in first[1] or not {"nodelist", "cpus"} <= set(columns):
+        found = quote(first[1][:60]) if first else "an empty file"
+        raise one_issue(path, found, NEEDED, "run one of them", first[0] if first else None)
+    for number, line in chain([first], rows):
         words = [word.strip() for word in line.split("|")]
         if len(words) < len(columns):
             yield InputIssue(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from lpsched.io import limits
 from lpsched.traces.jobs import most_at_once, written_unit
 from lpsched.traces.slurm_cells import node_names
 from lpsched.units import counted
@@ -116,7 +117,7 @@ def _overlaps(held: Allocations) -> tuple[int, list[frozenset[str]]]:
         starts = event < len(held.starts) and held.seconds[job] > 0
         names = node_names(held.listed[job]) if held.seconds[job] > 0 else ()
         visits += len(names)
-        if visits > MOST_VISITS:
+        if visits > MOST_VISITS or len(running) > limits.MOST_NODES:
             break
         for name in names:
             if not starts:

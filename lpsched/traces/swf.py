@@ -5,66 +5,27 @@ from __future__ import annotations
 import gzip
 import math
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, nearest, quote
-from lpsched.io.content import one_issue, readable, require_file, whole_file
+from lpsched.io import limits
+from lpsched.io.content import one_issue, whole_file
+from lpsched.io.text_files import chunks_of, require_few_lines, whole_lines
 from lpsched.online.utility import WaitingCost
 from lpsched.traces import jobs as common
 from lpsched.traces.bags import LoggedBag, bag_of, with_powers
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
-
-
-BLOCK_BYTES: Final = 2**20
-GZIP: Final = b"\x1f\x8b"
-
-
-def line_blocks(path: Path, *, most_bytes: int, do: str) -> Iterator[bytes]:
-    """Yield a file, gzip or not, as blocks of whole lines; raise an error with the hint `do` beyond `most_bytes`."""
-    rest = b""
-    for chunk in chunks_of(path, most_bytes=most_bytes, do=do):
-        whole, newline, left = chunk.rpartition(b"\n")
-        if newline:
-            yield rest + whole + newline
-            rest = left
-        elif len(rest) + len(chunk) > 2 * BLOCK_BYTES:
-            found = f"a line of more than {BLOCK_BYTES:,} bytes"
-            raise one_issue(path, found, "lines of text", "check what kind of file it is")
-        else:
-            rest += chunk
-    if rest:
-        yield rest + b"\n"
-
-
-def chunks_of(path: Path, *, most_bytes: int, do: str) -> Iterator[bytes]:
-    """Yield the bytes of a file, gzip or not, piece by piece."""
-    with readable(path):
-        require_file(path)
-        try:
-            with path.open("rb") as plain:
-                packed = plain.read(len(GZIP)) == GZIP
-                plain.seek(0)
-                file: BinaryIO | gzip.GzipFile = gzip.GzipFile(fileobj=plain) if packed else plain
-                read = 0
-                while chunk := file.read(BLOCK_BYTES):
-                    read += len(chunk)
-                    if read > most_bytes:
-                        raise one_issue(path, f"more than {most_bytes:,} bytes of text", "fewer", do)
-                    yield chunk
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise one_issue(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
 
 
 # The lines of a Standard Workload Format file: eighteen numbers each, or a comment.
@@ -221,9 +182,47 @@ def _dirty(reason: str, needed: str, line: int, found: str) -> tuple[str, InputI
 
 # Header comments such as `; MaxNodes: 128` describe the system. Every comment is kept, where it stands; a value of -1
 # is missing. Reading what was written gives the same log.
-MOST_TEXT_BYTES: Final = 512 * 2**20  # some six million jobs: 144 bytes of memory each, twice that while read
 CHUNK_JOBS: Final = 65_536  # jobs that are written at once
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,14}(?![0-9.])")
+
+
+class _Columns(Mapping[str, Numbers]):
+    """The columns of blocks of rows, each number in as few bytes as its block needs; joined when they are asked for."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in FIELDS}
+
+    def add(self, rows: Numbers) -> None:
+        """Add the rows of a block."""
+        self.count += len(rows)
+        for (name, blocks), column in zip(self._blocks.items(), rows.T, strict=True):
+            whole = column.astype(np.int64) if name in WHOLE or rows.dtype == np.int64 else None
+            if whole is None:
+                blocks.append(column.copy())
+            elif len(whole):
+                kinds = (np.min_scalar_type(-1 - abs(int(end))) for end in (whole.min(), whole.max()))
+                blocks.append(whole.astype(np.result_type(*kinds)))
+
+    def cut(self, count: int) -> None:
+        """Keep the first rows only."""
+        for name in FIELDS:
+            kept = self[name][:count]
+            self._blocks[name] = [kept]
+        self.count = min(count, self.count)
+
+    def __getitem__(self, name: str) -> Numbers:
+        """Return one column."""
+        joined: NDArray[Any] = np.empty(self.count, np.int64 if name in WHOLE else np.float64)
+        return np.concatenate(self._blocks[name], out=joined, casting="unsafe") if self.count else joined
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._blocks)
+
+    def __len__(self) -> int:
+        """How many columns there are."""
+        return len(self._blocks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,7 +239,7 @@ class SwfTrace:
 
     def __len__(self) -> int:
         """How many jobs there are."""
-        return len(self.columns["job"])
+        return self.columns.count if isinstance(self.columns, _Columns) else len(self.columns["job"])
 
     def __getitem__(self, name: str) -> Numbers:
         """Return one column."""
@@ -267,44 +266,37 @@ class SwfTrace:
 def read_swf(path: Path | str, *, skip_dirty: bool = False, first: int | None = None) -> SwfTrace:
     """Read a log, no more than the `first` jobs; leave dirty lines out and count them, or raise an error."""
     path = Path(path)
-    chunks: list[Lines] = []
+    columns = _Columns()
+    comments: list[tuple[int, str]] = []
     issues: list[InputIssue] = []
     skipped: Counter[str] = Counter()
-    line, jobs = 1, 0
+    line = 1
     do = "split it, or take its first jobs (--first)"
-    for block in line_blocks(path, most_bytes=MOST_TEXT_BYTES, do=do):
+    most_bytes = limits.MOST_SWF_BYTES
+    if first is None:
+        require_few_lines(path, most=limits.MOST_SWF_LINES, most_bytes=most_bytes, do=do)
+    chunks = chunks_of(path, most_bytes=most_bytes, do=do, is_part=first is not None)
+    for block in whole_lines(path, chunks, limits.LONGEST_LOG_LINE):
+        lines = block.count(b"\n")
+        if line + lines > limits.MOST_SWF_LINES + 1:
+            raise one_issue(path, f"more than {limits.MOST_SWF_LINES:,} lines", "fewer", do)
         chunk = read_lines(block, line)
-        line += block.count(b"\n")
-        jobs += len(chunk.rows)
-        chunks.append(chunk)
+        line += lines
+        places = columns.count + np.searchsorted(chunk.numbers, [number for number, _ in chunk.comments])
+        comments += [(at, text) for at, (_, text) in zip(places.tolist(), chunk.comments, strict=True)]
+        if len(comments) > limits.MOST_SWF_COMMENTS:
+            raise one_issue(path, f"more than {limits.MOST_SWF_COMMENTS:,} comments", "fewer", "remove them")
+        columns.add(chunk.rows)
         skipped.update(reason for reason, _ in chunk.dirty)
         issues += [issue for _, issue in chunk.dirty[: MOST_ISSUES - len(issues)]]
-        if (not skip_dirty and len(issues) == MOST_ISSUES) or (first is not None and jobs >= first):
+        if (not skip_dirty and len(issues) == MOST_ISSUES) or (first is not None and columns.count >= first):
             break
     if issues and not skip_dirty:
         raise InstanceError(str(path), tuple(issues))
-    return _joined(chunks, first, dict(skipped), tuple(issues))
-
-
-def _joined(
-    chunks: list[Lines], first: int | None, skipped: dict[str, int], issues: tuple[InputIssue, ...]
-) -> SwfTrace:
-    comments, before = [], 0
-    for chunk in chunks:
-        places = before + np.searchsorted(chunk.numbers, [number for number, _ in chunk.comments])
-        comments += [(int(at), text) for at, (_, text) in zip(places, chunk.comments, strict=True)]
-        before += len(chunk.rows)
-    count = before if first is None else min(first, before)
-    columns = {
-        name: _column([chunk.rows[:, place] for chunk in chunks], whole=name in WHOLE)[:count]
-        for place, name in enumerate(FIELDS)
-    }
-    return SwfTrace(columns, tuple(each for each in comments if each[0] <= count), skipped, issues)
-
-
-def _column(chunks: list[Numbers], *, whole: bool) -> Numbers:
-    kind = np.int64 if whole else np.float64
-    return np.concatenate([chunk.astype(kind) for chunk in chunks] or [np.empty(0, kind)])
+    if first is not None and first < columns.count:
+        columns.cut(first)
+    kept = tuple(each for each in comments if each[0] <= columns.count)
+    return SwfTrace(columns, kept, dict(skipped), tuple(issues))
 
 
 def write_swf(trace: SwfTrace, path: Path | str) -> None:
@@ -325,16 +317,17 @@ def write_lines(lines: Iterable[bytes], file: BinaryIO, *, packed: bool) -> None
 
 def _texts(trace: SwfTrace) -> Iterator[bytes]:
     written = 0
+    columns = [trace[name] for name in FIELDS]
     for at, comments in groupby(trace.comments, key=itemgetter(0)):
-        yield from _job_lines(trace, written, at)
+        yield from _job_lines(columns, written, at)
         yield from (text.encode("utf-8", "surrogateescape") + b"\n" for _, text in comments)
         written = at
-    yield from _job_lines(trace, written, len(trace))
+    yield from _job_lines(columns, written, len(trace))
 
 
-def _job_lines(trace: SwfTrace, start: int, end: int) -> Iterator[bytes]:
+def _job_lines(fields: Sequence[Numbers], start: int, end: int) -> Iterator[bytes]:
     for begin in range(start, end, CHUNK_JOBS):
-        few = [trace[name][begin : min(begin + CHUNK_JOBS, end)] for name in FIELDS]
+        few = [each[begin : min(begin + CHUNK_JOBS, end)] for each in fields]
         columns = [map(str if each.dtype == np.int64 else written, each.tolist()) for each in few]
         yield "".join(f"{' '.join(words)}\n" for words in zip(*columns, strict=True)).encode()
 
@@ -412,7 +405,7 @@ def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[common.Jo
     real, asked, width = real[kept], asked[kept], width[kept]
     quantised = {common.SIZE: common.classes(width), common.TIME: common.classes(real)}
     columns = {name: quantised[name] if name in quantised else trace[name][kept] for name in choice.group_by}
-    group, groups = _groups({name: column.tolist() for name, column in columns.items()}, len(kept))
+    group, groups = _groups(columns, len(kept))
     machine, machines = _machines(trace, choice)
     wait = trace["wait_seconds"][kept].astype(np.float64)
     jobs = common.Jobs(
@@ -431,11 +424,11 @@ def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[common.Jo
     return jobs, account
 
 
-def _groups(columns: Mapping[str, list[int]], jobs: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def _groups(columns: Mapping[str, Numbers], jobs: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return which task type each job has; types are numbered in the order of first use."""
     if not columns:
         return np.zeros(jobs, np.int64), (common.ONLY_TYPE,)
-    group, labels = common.numbered_labels(zip(*columns.values(), strict=True))
+    group, labels = common.numbered_labels(zip(*(column.data for column in columns.values()), strict=True))
     return group, tuple(
         ", ".join(f"{name} {shown(value)}" for name, value in zip(columns, label, strict=True)) for label in labels
     )

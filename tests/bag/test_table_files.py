@@ -12,8 +12,7 @@ import pytest
 from lpsched.bag.files import read_bag, write_bag
 from lpsched.bag.model import bag_from_dict
 from lpsched.errors import InstanceError, MissingExtraError, OutputError
-from lpsched.io import instance_files as files_of_instances
-from lpsched.io import tables
+from lpsched.io import limits, tables
 from lpsched.io.instance_files import TableForm
 from lpsched.model.table import Table
 from tests.support import SOUND, sound
@@ -192,8 +191,8 @@ def test_a_machine_type_may_be_called_like_the_column_of_names(tmp_path):
 
 def test_what_could_not_be_read_again_is_not_written(tmp_path, monkeypatch):
     bag = bag_from_dict(SOUND)
-    monkeypatch.setattr(files_of_instances, "MOST_YAML_BYTES", 100)
-    monkeypatch.setattr(files_of_instances, "MOST_JSON_BYTES", 100)
+    monkeypatch.setattr(limits, "MOST_YAML_BYTES", 100)
+    monkeypatch.setattr(limits, "MOST_JSON_BYTES", 100)
     with pytest.raises(OutputError, match=r"it would have \d+ bytes, more than 100; write \.json"):
         write_bag(bag, tmp_path / "b.yaml")
     with pytest.raises(OutputError, match=r"it would have \d+ bytes, more than 100; choose --tables npz"):
@@ -253,9 +252,10 @@ def test_each_fault_of_a_parquet_table_is_told(beside, content, issue):
 
 
 def test_a_parquet_file_that_unpacks_to_too_much_is_told(beside, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_BYTES", 10)
-    (issue,) = issues_of(beside("t.parquet", parquet(SECONDS)))
-    assert "bytes unpacked, expected at most 10; use plain numbers" in issue
+    content = parquet(SECONDS)
+    monkeypatch.setattr(limits, "MOST_ARCHIVE_BYTES", 10)
+    (issue,) = issues_of(beside("t.parquet", content))
+    assert f"got {len(content):,} bytes, expected at most 10 bytes" in issue
 
 
 def test_without_pyarrow_the_message_says_what_to_install(beside, monkeypatch):

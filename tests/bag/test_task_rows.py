@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lpsched.bag import files as task_rows
 from lpsched.bag.files import read_rows, write_rows
 from lpsched.bag.schedule import TaskRow
 from lpsched.errors import InstanceError, MissingExtraError, OutputError
+from lpsched.io import limits
 
 ROWS = [
     TaskRow("a, b", "cpu", 1, None, 0.0),
@@ -36,7 +36,8 @@ def test_p_state_and_start_are_optional_and_columns_come_in_any_order(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "task_type: got no such column, expected the columns task_type, machine_type, machine; add it"),
+        ("", "the file: got an empty file, expected a file with content"),
+        ("task\n1\n", "task_type: got no such column, expected the columns task_type, machine_type, machine; add it"),
         ("task_type,machine_type\na,b\n", "machine: got no such column"),
         ("task_type,machine_type,machine,strat_seconds\n", "did you mean 'start_seconds'?"),
         ("task_type,machine_type,machine,machine\n", "machine: got a column that was given before"),
@@ -47,7 +48,7 @@ def test_p_state_and_start_are_optional_and_columns_come_in_any_order(tmp_path):
         ("task_type,machine_type,machine\na,b,one\n", "row[1]: got machine 'one', start 'None', expected a whole"),
         ("task_type,machine_type,machine\na,b,1.5\n", "row[1]: got machine '1.5'"),
         ("task_type,machine_type,machine,start_seconds\na,b,1,soon\n", "start 'soon', expected a whole number"),
-        ('task_type,machine_type,machine\n"a,b,1\n', "got a broken file"),
+        ('task_type,machine_type,machine\n"a,b,1\n', "got broken CSV: unexpected end of data"),
     ],
 )
 def test_what_is_no_list_of_tasks_is_refused_with_its_place(tmp_path, text, message):
@@ -59,13 +60,14 @@ def test_what_is_no_list_of_tasks_is_refused_with_its_place(tmp_path, text, mess
 def test_what_is_no_text_or_no_parquet_is_refused(tmp_path):
     (tmp_path / "r.csv").write_bytes(b"task_type,machine_type,machine\n\xff\xfe,b,1\n")
     (tmp_path / "r.parquet").write_bytes(b"PAR1 is not enough")
-    for name in ("r.csv", "r.parquet"):
-        with pytest.raises(InstanceError, match="got a broken file"):
+    for name, found in (("r.csv", "line 2: got bytes that are not UTF-8 text"), ("r.parquet", "got a broken file")):
+        with pytest.raises(InstanceError, match=found):
             list(read_rows(tmp_path / name))
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("no.csv", "got no file to read"), ("r.txt", "expected .csv or .parquet"), (".", "ending")]
+    ("name", "message"),
+    [("no.csv", "got no file of this name"), ("r.txt", "expected .csv or .parquet"), (".", "ending")],
 )
 def test_what_is_no_such_file_is_refused(tmp_path, name, message):
     with pytest.raises(InstanceError, match=message):
@@ -79,7 +81,7 @@ def test_a_directory_is_refused(tmp_path):
 
 
 def test_too_many_rows_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(task_rows, "MOST_ROWS", 2)
+    monkeypatch.setattr(limits, "MOST_ROWS", 2)
     write_rows(iter(ROWS), 3, tmp_path / "r.csv")
     with pytest.raises(InstanceError, match="got more than 2 rows, expected fewer; write it in the compact form"):
         list(read_rows(tmp_path / "r.csv"))

@@ -69,6 +69,30 @@ def test_a_flood_of_violations_is_cut():
     assert len(gather(BAG, rows).violations) == 1000
 
 
+@pytest.mark.parametrize(
+    ("row", "most", "sentence"),
+    [
+        (TaskRow("t0", "m0", 1), 1003, "more than 1003 tasks of type 't0' run, but there are 3"),
+        (TaskRow("t9", "m0", 1), 1000, "more than 1000 tasks are of types, on machines or in P-states that"),
+        (TaskRow("t0", "m9", 10**30), 1000, "more than 1000 tasks are of types, on machines or in P-states that"),
+        (TaskRow("t0", "m0", 1, "turbo"), 1000, "more than 1000 tasks are of types, on machines or in P-states that"),
+    ],
+)
+def test_rows_are_left_where_a_thousand_are_too_many(row, most, sentence):
+    assert gather(BAG, [row] * most).violations == ()  # for `examine` to reject
+    rows = iter([row] * (most + 5))
+    (found,) = gather(BAG, rows).violations
+    assert found.code == "wrong-count"
+    assert found.sentence.startswith(sentence)
+    assert len(list(rows)) == 4
+
+
+def test_a_flood_of_overlaps_is_cut():
+    bag = simple_bag([[2.0]], [5000], [1])
+    rows = [TaskRow("t0", "m0", 1, start_seconds=0.0)] * 5000
+    assert len(gather(bag, rows).violations) == 1000
+
+
 @settings(deadline=None, max_examples=60)
 @given(bags(most_tasks=30, most_machines=5), st.booleans(), st.randoms())
 def test_expanding_and_gathering_gives_back_what_was_measured(bag, timed, random):

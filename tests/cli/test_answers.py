@@ -244,12 +244,16 @@ def test_a_schedule_of_another_bag_is_not_expanded(lpsched, tmp_path):
     assert not (tmp_path / "r.csv").exists()
 
 
-def test_an_empty_schedule_expands_to_a_header(lpsched, tmp_path):
+def test_an_empty_schedule_expands_to_a_header_which_says_that_nothing_runs(lpsched, tmp_path):
     lpsched("solve", TINY, "--price", "0", "-o", str(tmp_path / "s.json"))
     code, answer, _ = lpsched("expand", TINY, str(tmp_path / "s.json"), "-o", str(tmp_path / "r.csv"), "--json")
     assert (code, answer["tasks"]) == (0, 0)
     header = b"task,task_type,machine_type,machine,p_state,start_seconds,end_seconds\r\n"
     assert (tmp_path / "r.csv").read_bytes() == header
+    for more, expected in (((), 0), (("--deadline", "20"), 1)):  # with a deadline, tasks must run
+        code, answer, _ = lpsched("verify", TINY, str(tmp_path / "r.csv"), *more, "--json")
+        assert (code, answer["files"][0]["makespan_seconds"]) == (expected, None)
+    assert lpsched("validate", TINY, str(tmp_path / "r.csv"), "--objective", "makespan", "--json")[0] == 1
 
 
 def test_export_writes_models(lpsched, tmp_path):

@@ -13,7 +13,7 @@ import rich.console
 
 from lpsched.__main__ import main as entry
 from lpsched.cli import main as cli
-from lpsched.cli.console import Console, console_of
+from lpsched.cli.console import Console, Terminated, console_of
 from lpsched.cli.main import run
 from lpsched.cli.options import EVERYWHERE
 from lpsched.errors import SolverError
@@ -59,6 +59,25 @@ def test_an_interrupt_is_exit_130(lpsched, bag, monkeypatch):
     assert err == "lpsched: interrupted\n"
     _, answer, _ = lpsched("solve", bag, "--json")
     assert answer["error"]["code"] == "interrupted"
+
+
+@pytest.mark.parametrize(("cause", "code"), [(KeyboardInterrupt(), 130), (Terminated(15), 143)])
+def test_a_signal_while_compiled_code_is_loaded_is_no_failed_import(lpsched, bag, monkeypatch, cause, code):
+    def load(*_, **__):
+        raise ImportError("initialization failed") from cause  # as pybind11 does
+
+    monkeypatch.setattr("lpsched.bag.solve.solve", load)
+    said = {130: "interrupted", 143: "ended by SIGTERM"}[code]
+    assert lpsched("solve", bag) == (code, "", f"lpsched: {said}\n")
+
+
+def test_an_import_that_fails_is_not_an_interrupt(bag, monkeypatch):
+    def load(*_, **__):
+        raise ImportError("no such module") from ValueError()
+
+    monkeypatch.setattr("lpsched.bag.solve.solve", load)
+    with pytest.raises(ImportError, match="no such module"):
+        run(["solve", bag])
 
 
 def test_a_reader_that_goes_away_is_told_to_main(bag, monkeypatch):

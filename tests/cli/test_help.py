@@ -116,7 +116,7 @@ def test_a_deadline_has_a_unit(lpsched, plain, given):
         (("--deadline", "5kW"), "got '5kW', expected a time"),
         (("--power-cap", "3kw"), "got '3kw', expected a power such as 250, 250W, 30kW, 1.5MW"),
         (("--time-limit", "-1"), "got '-1', expected a time such as 90, 90s, 5min, 2h, 1d, of at least 0"),
-        (("--time-limit", "nan"), "of at least 0"),
+        (("--time-limit", "nan"), "got 'nan', expected a time such as 90"),
     ],
 )
 def test_a_value_that_is_none_is_rejected_with_examples(lpsched, arguments, message):

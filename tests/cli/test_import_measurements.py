@@ -97,7 +97,7 @@ def test_a_machine_type_can_be_renamed_where_there_is_one(lpsched, files):
             ("old.yaml", "--to", "facility", "--tasks", "calm=1"),
             "got the option with --to facility, expected --to bag; leave it out",
         ),
-        (("old.yaml", "--to", "facility", "--power-cap", "nan"), "power_cap_watts: got NaN"),
+        (("old.yaml", "--to", "facility", "--power-cap", "nan"), "--power-cap: got 'nan', expected a power"),
         (
             ("old.yaml", "--to", "facility", "--power-cap", "1"),
             "no allocation keeps the power cap of 1.0 W: idle nodes",

@@ -75,6 +75,7 @@ def test_a_facility_writes_rows_of_patterns_and_of_cores(lpsched, tmp_path):
 COMMANDS = {
     "solve": (("solve", TINY), {"-o": "p.json", "--figure": "p.svg", "--report": "p.html"}),
     "facility": (("facility", ROOM), {"-o": "p.json", "--certificate": "c.json", "--figure": "p.png"}),
+    "study run": (("study", "run", "gone.yaml"), {"-o": "p.jsonl"}),
     "front": (("front", TINY), {"-o": "p.csv", "--figure": "p.pdf", "--machines": "m.json", "--report": "p.html"}),
     "offer": (("offer", TINY, "--hours", "0-1"), {"-o": "p.csv", "--figure": "p.svg", "--report": "p.html"}),
     "price": (("price", TINY), {"-o": "p.csv", "--figure": "p.svg", "--report": "p.html"}),

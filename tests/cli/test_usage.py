@@ -114,7 +114,7 @@ def test_notices_wrap_between_words_on_a_terminal_only(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     for stream, count in ((Terminal(), 5), (io.StringIO(), 2)):
         monkeypatch.setattr("sys.stderr", stream)
-        print_notice(message)
+        print_notice(*message.split("\n"))
         lines = stream.getvalue().splitlines()
         assert " ".join(stream.getvalue().split()) == " ".join(f"lpsched: {message}".split())
         assert len(lines) == count
@@ -125,5 +125,5 @@ def test_a_command_in_a_notice_stays_on_one_line_and_can_be_copied(monkeypatch):
     command = f"python -m pip install {'package ' * 20}end"
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setattr("sys.stderr", Terminal())
-    print_notice(f"{'word ' * 20}install it:\n    {command}")
+    print_notice(f"{'word ' * 20}install it:", f"    {command}")
     assert sys.stderr.getvalue().splitlines()[-1] == f"    {command}"

@@ -192,6 +192,7 @@ def test_every_chromosome_keeps_its_place_when_it_survives():
         ({"instance_hash": "0" * 64}, "instance_hash: got the hash 000000000000..., expected that of the instance, "),
         ({"objectives": "speed"}, "objectives: got 'speed', expected 'energy and makespan'; begin without it"),
         ({"random_state": {"bit_generator": "dice"}}, "got a state of 'dice' that cannot be set"),
+        ({"random_state": {"bit_generator": "PCG64", "state": []}}, "got a state of 'PCG64' that cannot be set"),
     ],
 )  # fmt: skip
 def test_a_population_of_something_else_is_refused(change, message):

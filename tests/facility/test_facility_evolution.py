@@ -137,6 +137,7 @@ def test_where_nothing_can_run_in_time_nothing_is_earned():
         ({"fractions": np.zeros((200, 1, 9))}, r"fractions: got arrays of \(200, 1, 9\) and"),
         ({"random_state": {"bit_generator": "dice"}}, "got a state of 'dice' that cannot be set, expected the state of one"),
         ({"random_state": {"bit_generator": "PCG64", "state": 7}}, "got a state of 'PCG64' that cannot be set"),
+        ({"random_state": {"bit_generator": "PCG64", "state": []}}, "got a state of 'PCG64' that cannot be set"),
     ],
 )  # fmt: skip
 def test_a_population_of_something_else_is_refused(change, message):

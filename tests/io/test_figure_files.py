@@ -89,7 +89,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
         blank_figure(1.0)
     assert (
         str(caught.value)
-        == f"a figure needs the extra 'report'; install it:\n    {install_command('jinja2>=3.1', 'matplotlib>=3.10')}"
+        == f"a figure needs the extra 'report'; install it:\n    {install_command('jinja2>=3.1.6', 'matplotlib>=3.10')}"
     )
 
 

@@ -229,7 +229,7 @@ def test_a_job_number_of_64_bits_survives(tmp_path):
 
 
 def test_lines_of_rules_are_those_of_the_file_in_every_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr("lpsched.io.rows.PIECE", 2)
+    monkeypatch.setattr("lpsched.io.limits.PIECE", 2)
     text = HEADER + ROWS + "\n100,flow,33,,,,,,slow\n"
     (issue,) = issues_of(with_tasks(tmp_path, text))
     assert issue.startswith("t.csv, line 7, tasks[4].cores: got 33 cores")

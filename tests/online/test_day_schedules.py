@@ -42,7 +42,7 @@ def test_numbers_of_a_parquet_may_be_of_other_types(tmp_path):
 
 @pytest.mark.parametrize("piece", [1, 4096])
 def test_all_faults_come_at_once(tmp_path, monkeypatch, piece):
-    monkeypatch.setattr("lpsched.io.rows.PIECE", piece)
+    monkeypatch.setattr("lpsched.io.limits.PIECE", piece)
     (tmp_path / "s.csv").write_text(HEADER + "x,cpu,1,,y\n0,cpu,z,,0\n")
     with pytest.raises(InstanceError) as caught:
         read_day_schedule(DAY, tmp_path / "s.csv")
@@ -166,6 +166,6 @@ def test_what_does_not_exist_is_left_to_the_verifier(tmp_path, row):
 
 
 def test_a_document_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("lpsched.online.files.MOST_JSON_BYTES", 200)
+    monkeypatch.setattr("lpsched.io.limits.MOST_JSON_BYTES", 200)
     with pytest.raises(OutputError, match=r"more than 200; write \.csv or \.parquet"):
         write_arriving_schedule(DaySchedule(PLACED), DAY, tmp_path / "s.json")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.errors import InstanceError, LpschedWarning, MissingExtraError, OutputError
-from lpsched.io import content as arrow
+from lpsched.io import parquet as arrow
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.templates import template
 from lpsched.model.problems import names_of
@@ -186,7 +186,7 @@ def test_tasks_in_a_parquet_are_those_inside_the_file(tmp_path):
 
 
 def test_lines_are_those_of_the_file_in_every_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr("lpsched.io.rows.PIECE", 2)
+    monkeypatch.setattr("lpsched.io.limits.PIECE", 2)
     text = HEADER + ROWS + '100,"ren\nder",,,,slow\n\n99,render,,,,slow\n101,zap,,,,slow\n100,render,,,,slow\n'
     assert [each.partition(":")[0] for each in issues_of(with_tasks(tmp_path, text))] == [
         "t.csv, line 7, tasks[4].task_type",  # where the row ends
@@ -202,7 +202,7 @@ def test_lines_are_those_of_the_file_in_every_piece(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("no.csv", "no.csv, tasks: got no file to read, expected a file; check its name"),
+        ("no.csv", "no.csv, tasks: got no file of this name (not found), expected a file; check the name"),
         ("t.txt", "t.txt, tasks: got the ending '.txt', expected .csv or .parquet; rename or convert the file"),
         (".", "the ending ''"),
         ("../t.csv", "tasks.file: got the path '../t.csv', expected a file in the folder of the day, or below it; copy the file of tasks there"),
@@ -223,9 +223,9 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     def missing(purpose):
         raise MissingExtraError(purpose, "parquet")
 
-    monkeypatch.setattr("lpsched.io.rows.load_arrow", missing)
+    monkeypatch.setattr("lpsched.io.parquet.load_arrow", missing)
     monkeypatch.setattr("lpsched.online.files.load_arrow", missing)
-    assert arrow.load_arrow is not missing
+    assert arrow.load_arrow is missing
     with pytest.raises(MissingExtraError, match="needs the extra 'parquet'"):
         read_day(files[-1])
     with pytest.raises(MissingExtraError, match="writing Parquet"):

@@ -11,7 +11,7 @@ from lpsched.errors import InstanceError
 from lpsched.model.fields import FrozenDict
 from lpsched.report.figures.comparisons import described, study_figure, study_tooltips, swept
 from lpsched.report.html.comparisons import study_page
-from lpsched.report.studies import csv_text, detail, failure_rows, headline, overview
+from lpsched.report.studies import detail, failure_rows, headline, overview, report_csv
 from lpsched.studies import methods as bag_methods
 from lpsched.studies.report import PROBLEM, study_report
 from tests.studies.test_study_lines import run_of
@@ -163,7 +163,7 @@ def test_a_strange_line_makes_a_strange_report_and_no_crash(lines):
 
 def test_the_csv_has_numbers_in_full_and_names_as_they_stand(lines):
     report = study_report(lines(a_run(0, 'a,"b"', 1 / 3, price=0.1), a_run(1, "met")))
-    rows = list(csv.DictReader(io.StringIO(csv_text(report))))
+    rows = list(csv.DictReader(io.StringIO(report_csv(report).decode())))
     assert rows[0] == {
         "method": 'a,"b"',
         "group_runs": "1",

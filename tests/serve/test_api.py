@@ -178,9 +178,20 @@ def test_a_file_is_that_of_the_command_and_passes_its_check(server, operation, t
 def test_a_plan_and_its_proof_are_files_that_pass_their_check(server):
     asked = {"bag": document("bag"), "effort": "fast", "objective": "cost", "horizon": "24h"}
     files = {name: server.post(name, asked).json() for name in ("schedule", "certify")}
-    verified = server.post("verify", {"instance": document("bag"), "files": files}).json()
+    verified = server.post("verify", {"instance": document("bag"), "files": files, "horizon": "24h"}).json()
     assert [each["reasons"] for each in verified["files"]] == [[], []]
     assert len(verified["files"]) == 2
+    verified = server.post("verify", {"instance": document("bag"), "files": files}).json()
+    assert [each["verdict"] for each in verified["files"]] == ["other terms"] * 2  # the bag has no horizon of its own
+
+
+def test_a_proof_under_other_terms_is_accepted_only_where_the_request_names_them(server):
+    asked = {"bag": document("bag"), "effort": "fast", "objective": "makespan", "deadline": "1000d"}
+    body = {"instance": document("bag"), "files": {"c": server.post("certify", asked).json()}}
+    for terms, verdict in (({}, "other terms"), ({"deadline": "1000d"}, "accepted"), ({"deadline": 5}, "other terms")):
+        (claim,) = server.post("verify", body | terms).json()["files"]
+        assert (claim["verdict"], claim["accepted"]) == (verdict, verdict == "accepted")
+        assert claim["terms"]["deadline_seconds"] == 86_400_000.0
 
 
 def test_schedules_of_a_request_are_validated_as_files_are(server, tmp_path, capsys):

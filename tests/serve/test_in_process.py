@@ -48,7 +48,7 @@ def test_a_worker_plans_over_a_horizon_and_proves_the_plan():
     bag = document("bag") | {"prices": {"electricity_per_kwh": 0.1}}
     asked = {"bag": bag, "objective": "cost", "horizon": "3h", "effort": "fast", "marginals": "lp"}
     files = {name: answered(name, asked)[1] for name in ("schedule", "certify")}
-    status, verdict, _ = answered("verify", {"instance": bag, "files": files})
+    status, verdict, _ = answered("verify", {"instance": bag, "files": files, "horizon": "3h"})
     assert status == 200
     assert [(each["kind"], each["accepted"]) for each in verdict["files"]] == [("plan", True), ("certificate", True)]
     assert answered("solve", asked)[1]["format"] == "lpsched-horizon/1"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import signal
@@ -29,6 +28,8 @@ from lpsched.studies.running import run_study
 from lpsched.studies.study import read_runs
 from tests.online.compare.test_workers import eventually
 from tests.studies.declared import TINY, study_file
+from tests.studies.test_interrupts import check_resumes
+from tests.studies.test_kill_and_resume import begun
 from tests.studies.toys import make, outcomes, tasks
 
 ROOT = Path(__file__).parent.parent.parent
@@ -91,6 +92,23 @@ def test_workers_make_what_this_process_makes_though_one_is_killed(cluster, tmp_
 
 
 @pytest.mark.slow
+def test_sigterm_ends_a_study_on_a_cluster_in_order_and_it_can_be_resumed(cluster, tmp_path):
+    study = study_file(tmp_path, instances=[{"generate": "bag", "seeds": {"count": 100}, **TINY}])  # 400 runs
+    lines = tmp_path / "lines.jsonl"
+    process = begun(study, lines, "--dask", cluster, jobs=None)
+    eventually(lambda: lines.read_bytes().count(b"\n") if lines.exists() else 0, lambda count: count >= 4)
+    process.terminate()
+    out, said = process.communicate(timeout=60)
+    assert (process.returncode, out, said) == (143, "", "lpsched: ended by SIGTERM\n")
+    assert lines.read_bytes().endswith(b"\n")
+    with distributed.Client(cluster, set_as_default=False) as client:
+        eventually(
+            lambda: sum(map(len, client.processing().values())), lambda left: not left
+        )  # nor is any run left there
+    check_resumes(study, lines, DaskExecutor(cluster))
+
+
+@pytest.mark.slow
 def test_a_task_that_outlives_no_worker_is_a_failed_run():
     killed = distributed.KilledWorker("run-0", None, 3)  # allowed are three
     run = _given_up(tasks(1)[0], killed)
@@ -149,22 +167,6 @@ def test_a_scheduler_without_workers_is_waited_for_and_told_when_it_is_lost(monk
             list(DaskExecutor(address).work_off(make, tasks(2), cancel=CancelToken()))
     assert told == ["waiting for workers: the scheduler has none"]
     assert caplog.messages == ["the scheduler has no workers yet; waiting for them"]
-
-
-@pytest.fixture
-def swept():
-    """Sweep away clients that never connected: one that a later client's thread finds would stop that thread."""
-    yield
-    gc.collect()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("swept")
-@pytest.mark.parametrize("address", ["", " ", "nonsense", "tcp://", "tcp://127.0.0.1:99999", "udp://a:1"])
-def test_an_address_that_is_none_is_told(address, monkeypatch):
-    monkeypatch.setattr(dask_client, "CONNECTING_SECONDS", 0.2)
-    with pytest.raises(WorkersError, match=rf"^no Dask scheduler answers at '{address}' \("):
-        list(DaskExecutor(address).work_off(make, tasks(1), cancel=CancelToken()))
 
 
 def test_nobody_is_asked_when_there_is_nothing_to_do():

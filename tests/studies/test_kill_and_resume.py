@@ -20,10 +20,11 @@ LPSCHED = [sys.executable, "-m", "lpsched"]
 pytestmark = [pytest.mark.skipif(os.name == "nt", reason="Windows ends processes in its own way"), pytest.mark.slow]
 
 
-def begun(study, lines, *options):
+def begun(study, lines, *options, jobs=2):
     """A study in a session of its own, as a terminal would have it."""
+    processes = () if jobs is None else ("--jobs", str(jobs))
     return subprocess.Popen(
-        [*LPSCHED, "study", "run", str(study), "-o", str(lines), "--jobs", "2", *options],
+        [*LPSCHED, "study", "run", str(study), "-o", str(lines), *processes, *options],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

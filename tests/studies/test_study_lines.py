@@ -113,7 +113,7 @@ def test_a_line_that_is_no_run_is_told_with_its_number(tmp_path, line, sentence)
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("none.jsonl", "not found"), (".", "Is a directory"), ("a\0b", "embedded null byte")]
+    ("name", "words"), [("none.jsonl", "not found"), (".", "a directory"), ("a\0b", "embedded null byte")]
 )
 def test_lines_that_cannot_be_read_are_told_in_words(tmp_path, name, words):
     with pytest.raises(InstanceError, match=words):

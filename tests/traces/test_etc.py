@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from lpsched.errors import InstanceError, LpschedWarning
-from lpsched.traces import etc
+from lpsched.io import limits
 from lpsched.traces.etc import FirstColumn, read_etc
 
 BRAUN = "2 3 0\n1.5\n2\n3\n4\n5\n6e1\n"
@@ -150,6 +150,6 @@ def test_names_without_times_are_told(written):
 
 
 def test_a_gzip_bomb_is_told(written, monkeypatch):
-    monkeypatch.setattr(etc, "MOST_TEXT_BYTES", 1000)
-    with pytest.raises(InstanceError, match="got a very large file inside, expected at most 1,000 bytes"):
+    monkeypatch.setattr(limits, "MOST_TEXT_BYTES", 1000)
+    with pytest.raises(InstanceError, match="got more than 1,000 bytes of text, expected fewer"):
         read_etc(written("x.gz", gzip.compress(b"1" * 10_000)))

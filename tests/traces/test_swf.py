@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, OutputError
+from lpsched.io import limits, text_files
 from lpsched.traces import swf
-from lpsched.traces import swf as line_blocks
 from lpsched.traces.swf import FIELDS, WHOLE, read_lines, read_swf, write_swf
 
 SMALL = Path(__file__).parent.parent / "data" / "small.swf"
@@ -55,7 +55,7 @@ def test_what_is_written_reads_the_same(tmp_path, name):
 
 def test_a_log_with_more_lines_than_a_block_reads_like_one_with_fewer(tmp_path, monkeypatch):
     whole = read_swf(SMALL)
-    monkeypatch.setattr(line_blocks, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 100)
     assert same(read_swf(SMALL), whole)
     monkeypatch.setattr(swf, "CHUNK_JOBS", 2)
     write_swf(whole, tmp_path / "again.swf")
@@ -154,13 +154,14 @@ def test_files_that_are_none_are_refused(tmp_path, written):
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused_on_the_way(written, monkeypatch):
-    monkeypatch.setattr(swf, "MOST_TEXT_BYTES", 10_000)
-    monkeypatch.setattr(line_blocks, "BLOCK_BYTES", 1_000)
+    monkeypatch.setattr(limits, "MOST_SWF_BYTES", 20_000)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1_000)
     bomb = written("bomb.swf.gz", gzip.compress(f"{LINE}\n".encode() * 100_000))
-    with pytest.raises(InstanceError, match="more than 10,000 bytes of text"):
+    with pytest.raises(InstanceError, match="more than 20,000 bytes of text"):
         read_swf(bomb)
     assert len(read_swf(bomb, first=20)) == 20
-    with pytest.raises(InstanceError, match="a line of more than 1,000 bytes"):
+    monkeypatch.setattr(limits, "LONGEST_LOG_LINE", 3_000)
+    with pytest.raises(InstanceError, match="a line of more than 3,000 bytes"):
         read_swf(written("line.swf", b"1" * 5_000))
 
 

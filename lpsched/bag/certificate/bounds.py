@@ -225,12 +225,17 @@ class Prover:
 
     def income(self) -> Fraction:
         """Return p - overhead: what a bag brings before any task runs."""
-        prices = self.bag.prices
-        income = Fraction(prices.per_bag or 0.0) - Fraction(prices.overhead_per_bag)
+        return self.revenue(self.bag) - Fraction(self.bag.prices.overhead_per_bag)
+
+    @staticmethod
+    def revenue(bag: Bag) -> Fraction:
+        """Return p: what a bag sells for."""
+        prices = bag.prices
+        revenue = Fraction(prices.per_bag or 0.0)
         if prices.per_task:
-            for task in self.bag.task_types:
-                income += task.count * Fraction(prices.per_task.get(task.name, 0.0))
-        return income
+            for task in bag.task_types:
+                revenue += task.count * Fraction(prices.per_task.get(task.name, 0.0))
+        return revenue
 
     def fixed_rate(self) -> Fraction:
         """Return K: what a second costs even if nothing runs."""

@@ -1,7 +1,8 @@
 """A certificate: a claim about a bag, and the prices that prove it. Here it is checked, from nothing else.
 
 It is accepted exactly when it is about this very bag (its hash), its prices have the right signs, and its claim is not
-tighter than what they prove. Other prices are another proof; a claim that says less is true as well.
+tighter than what they prove. Other prices are another proof; a claim that says less is true as well. The claim is about
+the bag under the certificate's own terms: whether these are the bag's (`terms_of`) is for the caller to compare.
 
 The multipliers alone prove a bound in which tasks may be split (`bounds.py`). A least makespan and intervals
 of makespans, if there are any, prove one in which tasks are whole (`patterns.py`); the better of both counts.
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest
 from lpsched.bag.certificate.patterns import MOST_CELLS, Interval, IntervalProver, LeastMakespan, proved_by
 from lpsched.bag.model import Bag
-from lpsched.errors import InstanceError
+from lpsched.errors import InstanceError, quote, quoted_hash
 from lpsched.model.fixed_point import Verdict
 
 if TYPE_CHECKING:
@@ -67,11 +68,8 @@ def check(bag: Bag | Path | str, certificate: Certificate) -> Verdict:
     )
     bag, objective = certificate.terms.applied_to(bag), certificate.objective
     prover = Prover(bag)
-    if certificate.cap_price and prover.headroom is None:
-        return Verdict(certificate.bound, None, ("it has a price of the power cap, but there is no cap",))
-    counts_joules = objective == "energy" or certificate.cap_price
-    if bag.watts is None and (counts_joules or (objective == "profit" and prover.per_joule)):
-        return Verdict(certificate.bound, None, ("it counts energy, but the bag has no watts",))
+    if lacking := _lacking(bag, prover, certificate):
+        return Verdict(certificate.bound, None, (lacking,))
     proved = _proved_by_prices(prover, prices, objective)
     if certificate.least_makespan is not None or certificate.intervals is not None:
         by_intervals = _proved_by_intervals(bag, certificate, prover)
@@ -86,6 +84,21 @@ def check(bag: Bag | Path | str, certificate: Certificate) -> Verdict:
     tighter = certificate.bound < proved if objective == "profit" else certificate.bound > proved
     reason = "it claims more than its prices prove"
     return Verdict(certificate.bound, proved, (reason,) if tighter else ())
+
+
+def _lacking(bag: Bag, prover: Prover, certificate: Certificate) -> str | None:
+    """Return what a claim or its prices count, and the bag, under its terms, does not have."""
+    is_profit = certificate.objective == "profit"
+    if is_profit and terms_of(bag, "profit")["price"] is None:
+        return "it is about profit, but the bag has no price"
+    if is_profit and (bag.prices.electricity_per_kwh is None or bag.sites):
+        return "it is about profit, but electricity has no price, or no single one"
+    if certificate.cap_price and prover.headroom is None:
+        return "it has a price of the power cap, but there is no cap"
+    counts_joules = certificate.objective == "energy" or certificate.cap_price
+    if bag.watts is None and (counts_joules or (is_profit and prover.per_joule)):
+        return "it counts energy, but the bag has no watts"
+    return None
 
 
 def _proved_by_prices(prover: Prover, prices: Multipliers, objective: str) -> Fraction:
@@ -119,18 +132,20 @@ def _objections(bag: Bag, certificate: Certificate) -> list[str]:
     """Return what is wrong with a certificate before any number is worked out."""
     found = []
     if certificate.instance_hash != bag.content_hash:
-        found.append(f"it is about another bag: its hash is {certificate.instance_hash}, not {bag.content_hash}")
+        found.append(
+            f"it is about another bag: its hash is {quoted_hash(certificate.instance_hash)}, not {bag.content_hash}"
+        )
     if certificate.objective not in OBJECTIVES:
-        found.append(f"its objective is {certificate.objective!r}, not one of {', '.join(OBJECTIVES)}")
+        found.append(f"its objective is {quote(certificate.objective)}, not one of {', '.join(OBJECTIVES)}")
     elif certificate.unit != unit_of(bag, certificate.objective):
-        found.append(f"its unit is {certificate.unit!r}, not {unit_of(bag, certificate.objective)!r}")
+        found.append(f"its unit is {quote(certificate.unit)}, not {unit_of(bag, certificate.objective)!r}")
     names = {machine.name for machine in bag.machine_types}
     priced = set(certificate.machine_prices)
     found += [f"it has no price for machine type {name!r}" for name in sorted(names - priced)]
-    found += [f"it prices machine type {name!r}, which the bag does not have" for name in sorted(priced - names)]
+    found += [f"it prices machine type {quote(name)}, which the bag does not have" for name in sorted(priced - names)]
     for name, price in certificate.machine_prices.items():
         if price < 0:
-            found.append(f"its price for machine type {name!r} is negative")
+            found.append(f"its price for machine type {quote(name)} is negative")
     if certificate.cap_price < 0:
         found.append("its price of the power cap is negative")
     try:
@@ -180,6 +195,17 @@ def _wrong_prices(bag: Bag, where: str, prices: Mapping[str, Fraction], cap: Fra
     if cap and (bag.site.average_power_cap_watts is None or bag.watts is None):
         found.append(f"{where} has a price of the power cap, but there is no cap, or no watts")
     return found
+
+
+def terms_of(bag: Bag, objective: str) -> dict[str, Fraction | None]:
+    """Return the numbers of a bag that terms replace, as far as a claim depends on them: the price only of profit."""
+    site = bag.site
+    found = {"power_cap_watts": site.average_power_cap_watts, "deadline_seconds": site.deadline_seconds}
+    terms = {key: None if value is None else Fraction(value) for key, value in found.items()}
+    if objective != "profit":
+        return terms
+    has_price = bag.prices.per_bag is not None or bag.prices.per_task
+    return {"price": Prover.revenue(bag) if has_price else None, **terms}
 
 
 def unit_of(bag: Bag, objective: str) -> str:

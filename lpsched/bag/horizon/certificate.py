@@ -62,6 +62,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lpsched.bag.horizon.slots import Weights
+from lpsched.errors import quote, quoted_hash
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import PLACES, Verdict, rounded_down, rounded_up
 
@@ -399,7 +400,7 @@ def _wrong_multipliers(bag: Bag, slots: Slots, weights: Weights, given: HorizonM
         charged = sum((Fraction(each) * length for each, length in zip(row, lengths, strict=False)), Fraction(0))
         allowed = _charge(site, weights)
         if charged > allowed:
-            sums = f"add up to {float(charged)!r} per watt, but the demand charge is {float(allowed)!r}"
+            sums = f"add up to {rounded_up(charged)!r} per watt, but the demand charge is {float(allowed)!r}"
             found.append(f"its peak prices of {where} {sums}")
     return found
 
@@ -536,15 +537,19 @@ def check_horizon(bag: Bag, slots: Slots, certificate: HorizonCertificate) -> Ve
     return Verdict(certificate.bound, proved, ("it claims more than its prices prove",) if tighter else ())
 
 
-def _objections(bag: Bag, slots: Slots, certificate: HorizonCertificate) -> list[str]:
+def _objections(bag: Bag, slots: Slots, certificate: HorizonCertificate) -> list[str]:  # noqa: C901 - one rule after the other
     """Return what is wrong with a certificate before any number is worked out."""
     found = []
     if certificate.instance_hash != bag.content_hash:
-        found.append(f"it is about another bag: its hash is {certificate.instance_hash}, not {bag.content_hash}")
+        found.append(
+            f"it is about another bag: its hash is {quoted_hash(certificate.instance_hash)}, not {bag.content_hash}"
+        )
     if certificate.objective not in OBJECTIVES:
-        found.append(f"its objective is {certificate.objective!r}, not one of {', '.join(OBJECTIVES)}")
+        found.append(f"its objective is {quote(certificate.objective)}, not one of {', '.join(OBJECTIVES)}")
     elif certificate.unit != unit_of(bag, certificate.objective):
-        found.append(f"its unit is {certificate.unit!r}, not {unit_of(bag, certificate.objective)!r}")
+        found.append(f"its unit is {quote(certificate.unit)}, not {unit_of(bag, certificate.objective)!r}")
+    elif certificate.objective == "profit" and not bag.prices.per_task:
+        found.append("it is about profit, but the bag has no prices per task")
     if certificate.horizon_seconds != slots.horizon:
         found.append(f"its horizon is {certificate.horizon_seconds!r} s, not {slots.horizon!r} s")
     if certificate.start != slots.start:
@@ -575,7 +580,7 @@ def _wrong_names(
     lacking = sorted(set(known) - set(given)) if needs_all else []
     found = [f"it has no {word} for {kind} {name!r}" for name in lacking]
     return found + [
-        f"it has a {word} for {kind} {name!r}, which there is not" for name in sorted(set(given) - set(known))
+        f"it has a {word} for {kind} {quote(name)}, which there is not" for name in sorted(set(given) - set(known))
     ]
 
 

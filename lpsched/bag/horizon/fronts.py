@@ -215,7 +215,11 @@ def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
         last = search.found[-1]
         alone = replace(last, problem=replace(problem, objective="carbon"))
         scaled = proved[-1][0].scaled(1.0 / last.problem.weights.grams)
-        proofs.append(CostHalfPlane(0.0, 1.0, rounded_down(alone.bound(scaled))))
+        least = alone.bound(scaled)
+        if least < last.grams - FLAT * abs(last.grams):  # the highest price of carbon still trades it for money
+            carbon = solved(alone.problem, solver, cancel)
+            least = max(least, carbon.bound(carbon.relaxed.prices))
+        proofs.append(CostHalfPlane(0.0, 1.0, rounded_down(least)))
     with timed(timings, "recover"):
         places = search.vertices()
         ends = [0.0, *(search.price_between(one, two) for one, two in pairwise(places)), None]

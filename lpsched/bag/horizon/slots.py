@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -134,6 +134,27 @@ def slots_of(
     slots = Slots((*map(float, moments), float(horizon)), tuple(sites), site_of, begin)
     require_idle_power(bag, slots)
     return slots
+
+
+def moment_of(bag: Bag, start: int | str | datetime | None) -> int | None:
+    """Return a start in seconds since 1970; without a zone it is in the site's, or in UTC."""
+    if start is None or isinstance(start, int):
+        return start
+    try:
+        moment = start if isinstance(start, datetime) else datetime.fromisoformat(start)
+        if moment.tzinfo is None:
+            from zoneinfo import ZoneInfo  # noqa: PLC0415 - rarely
+
+            moment = moment.replace(tzinfo=UTC if bag.site.time_zone is None else ZoneInfo(bag.site.time_zone))
+        return int(moment.timestamp())
+    except (ValueError, OverflowError):
+        issue = InputIssue(("start",), describe(start), "a date and a time", "write it as 2024-07-01T00:00Z")
+        raise InstanceError("", (issue,)) from None
+
+
+def depends_on_date(bag: Bag) -> bool:
+    """Return whether it matters when a horizon begins: some site has a series."""
+    return any(True for _ in _series(list(_placed(bag))))
 
 
 def with_series(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pkgutil
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +17,7 @@ from lpsched.bag.horizon.relaxation import Prices, Relaxed, relax_work
 from lpsched.bag.horizon.result import PlanCosts, PlanResult, SlotRow
 from lpsched.bag.horizon.runs import least_machine_prices, machine_prices_of, refined, relax_runs
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun, united
-from lpsched.bag.horizon.slots import Slots, Weights, slots_of, with_series, with_switch_off
+from lpsched.bag.horizon.slots import Slots, Weights, moment_of, slots_of, with_series, with_switch_off
 from lpsched.bag.horizon.timelines import TICKS
 from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan, verify_plan
 from lpsched.bag.model import Bag
@@ -30,12 +29,14 @@ from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, InvalidScheduleError, NotFoundError, SolverError
 from lpsched.io.series_files import read_series, series_from
 from lpsched.lp.solvers import default_solver
-from lpsched.model.fields import FrozenDict, describe
+from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import Status, provenance_of
 from lpsched.units import SECONDS_PER_HOUR, duration
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from lpsched.lp.program import Solver
     from lpsched.model.series import Series
     from lpsched.model.table import Floats
@@ -113,7 +114,7 @@ def build_horizon(  # noqa: PLR0913 - options are keyword-only
     need = ["tariff"] if objective != "carbon" else []
     need += ["carbon"] if objective == "carbon" or carbon_price else []
     assert horizon is not None
-    slots = slots_of(bag, horizon=horizon, start=_moment(bag, start), need=need)
+    slots = slots_of(bag, horizon=horizon, start=moment_of(bag, start), need=need)
     return HorizonProblem(bag, slots, objective, float(carbon_price))
 
 
@@ -125,22 +126,6 @@ def given_series(bag: Bag, key: str, given: Any, *, fill: bool) -> float | Serie
     if isinstance(given, str | Path):
         return read_series(Path(given), key, currency=currency, time_zone=zone, fill=fill)
     return series_from(given, key, currency=currency, time_zone=zone, fill=fill)
-
-
-def _moment(bag: Bag, start: int | str | datetime | None) -> int | None:
-    """Return a start in seconds since 1970; without a zone it is in the site's, or in UTC."""
-    if start is None or isinstance(start, int):
-        return start
-    try:
-        moment = start if isinstance(start, datetime) else datetime.fromisoformat(start)
-        if moment.tzinfo is None:
-            from zoneinfo import ZoneInfo  # noqa: PLC0415 - rarely
-
-            moment = moment.replace(tzinfo=UTC if bag.site.time_zone is None else ZoneInfo(bag.site.time_zone))
-        return int(moment.timestamp())
-    except (ValueError, OverflowError):
-        issue = InputIssue(("start",), describe(start), "a date and a time", "write it as 2024-07-01T00:00Z")
-        raise InstanceError("", (issue,)) from None
 
 
 def plan(  # noqa: PLR0913 - options are keyword-only

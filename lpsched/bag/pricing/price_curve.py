@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
-from lpsched.bag.model import Bag, Terms, check_ratio, checked
+from lpsched.bag.model import Bag, Terms, check_ratio
 from lpsched.bag.pricing.result import PriceCurve, PriceCurveSegment, PricePoint
 from lpsched.bag.problem import (
     PROFIT,
@@ -41,6 +41,7 @@ from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundE
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict, check_money
 from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.model.problems import checked
 from lpsched.model.provenance import provenance_of
 from lpsched.units import SECONDS_PER_HOUR
 

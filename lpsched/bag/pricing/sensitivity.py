@@ -15,7 +15,7 @@ import numpy as np
 from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
-from lpsched.bag.model import Bag, Terms, checked
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.pricing.machines import Baseline, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import Marginals, marginals_named, nearby
@@ -34,6 +34,7 @@ from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import SMALLEST, Amount, FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.model.problems import checked
 from lpsched.model.provenance import provenance_of
 from lpsched.units import SECONDS_PER_HOUR
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lpsched.bag.cost import cost_model, has_price
-from lpsched.bag.model import Bag, Terms, checked, sites_of, with_machines
+from lpsched.bag.model import Bag, Terms, sites_of, with_machines
 from lpsched.bag.pricing.result import Change, WhatIf
 from lpsched.bag.problem import build_problem, with_price
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, solve_problem
@@ -32,6 +32,7 @@ from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundE
 from lpsched.lp.solvers import default_solver
 from lpsched.model.changes import NO_UNIT, Amount, change_error, read_amount
 from lpsched.model.fields import FrozenDict, check_money, check_power, check_seconds
+from lpsched.model.problems import checked
 from lpsched.units import TYPED
 
 if TYPE_CHECKING:

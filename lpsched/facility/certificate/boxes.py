@@ -10,15 +10,17 @@ earns more than the largest bound of a leaf, or the floor if that is more.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import Field
 from pydantic_core import CoreSchema, core_schema
 
-from lpsched.errors import InputIssue, InstanceError
+from lpsched.errors import InputIssue, InstanceError, quoted_hash
 from lpsched.facility.certificate.cooling import Air, Cooler, OutletBox, coefficients
 from lpsched.facility.model import Facility
 from lpsched.model.answers import AnswerPart, AnyNumber, AnyNumbers, AnyWhole
@@ -82,6 +84,11 @@ class NodeGains:
             }
             self._compositions.append([(n, (each, slowed[each])) for each, n in counts.items()])
         self._slowed = sorted({slow for parts in self._compositions for _, slow in parts})
+
+    @property
+    def patterns(self) -> int:
+        """How many ways there are to divide the cores among the classes."""
+        return len(self._compositions)
 
     def lines(self, task_values: Sequence[int]) -> dict[Slowed, list[Line]]:
         """Return what a core can gain, for each class and slowdown, if tasks have these values."""
@@ -349,6 +356,11 @@ class Proof:
         return amount - (-amount * self._share.numerator) // self._share.denominator
 
     @cached_property
+    def steps(self) -> int:
+        """How much work one set of prices makes: cells of the air, and patterns of the nodes."""
+        return AT_LEAST + len(self._air.cells) + sum(self._gains[j].patterns for j in self.facility.nodes)
+
+    @cached_property
     def _gains(self) -> list[NodeGains]:
         return [NodeGains(self.facility, j) for j in range(len(self.facility.node_types))]
 
@@ -356,6 +368,8 @@ class Proof:
 FORMAT: Final = "lpsched-proof/2"
 EXACT_FORMAT: Final = "lpsched-proof/1"  # of older files
 FORMATS: Final = (FORMAT, EXACT_FORMAT)
+MOST_STEPS: Final = 10**9  # of a proof: about an hour, which takes a thousand nodes and prices for a thousand steps
+AT_LEAST: Final = 200  # of them for each set of prices
 Sides: TypeAlias = tuple[Side, Side]
 # Which ends move where a box is cut: that of the box below, that of the box above.
 OUTLET: Final[Sides] = ("high", "low")
@@ -440,22 +454,33 @@ class FacilityCertificate:
 def check(facility: Facility | Path | str, certificate: FacilityCertificate) -> Verdict:
     """Derive the bound again, from the facility and the prices alone."""
     facility = Facility.given(facility)
-    claimed = Fraction(certificate.bound)
     if certificate.instance_hash != facility.content_hash:
-        hashes = f"its hash is {certificate.instance_hash}, not {facility.content_hash}"
-        return Verdict(claimed, None, (f"it is about another facility: {hashes}",))
-    wrong = _misshapen(facility, certificate)
-    if wrong is not None:
-        return Verdict(claimed, None, (wrong,))
-    try:
-        proof = Proof(facility, colocation=certificate.colocation, granted=certificate.granted)
-    except InstanceError as error:
-        return Verdict(claimed, None, tuple(str(issue) for issue in error.issues))
-    found = proved(proof, certificate.boxes, certificate.floor, certificate.outlets_celsius)
-    if isinstance(found, str):
-        return Verdict(claimed, None, (found,))
+        hashes = f"its hash is {quoted_hash(certificate.instance_hash)}, not {facility.content_hash}"
+        found: float | tuple[str, ...] = (f"it is about another facility: {hashes}",)
+    else:
+        found = tuple(islice(_wrong_form(facility, certificate), 1)) or _derived(facility, certificate)
+    claimed = Fraction(certificate.bound if math.isfinite(certificate.bound) else 0)
+    if isinstance(found, tuple):
+        return Verdict(claimed, None, found)
     reasons = ("it claims more than its prices prove",) if certificate.bound < found else ()
     return Verdict(claimed, Fraction(found), reasons)
+
+
+def _derived(facility: Facility, certificate: FacilityCertificate) -> float | tuple[str, ...]:
+    """Return what a proof of the right form proves, or why it proves nothing."""
+    priced = sum(len(box.steps) + (box.prices is not None) for box in certificate.boxes)
+    try:
+        proof = Proof(facility, colocation=certificate.colocation, granted=certificate.granted)
+        if priced * proof.steps > MOST_STEPS:
+            return (f"it is too long: checking takes more than {MOST_STEPS:,} steps",)
+        found = proved(proof, certificate.boxes, certificate.floor, certificate.outlets_celsius)
+    except InstanceError as error:
+        return tuple(str(issue) for issue in error.issues)
+    except (ArithmeticError, ValueError):  # a double cannot hold what they come to
+        found = math.inf
+    if found == math.inf:
+        return ("its numbers are too large to prove anything",)
+    return (found,) if isinstance(found, str) else found
 
 
 def proved(proof: Proof, boxes: tuple[Box, ...], floor: float, outlets: tuple[float, ...] | None = None) -> float | str:
@@ -482,25 +507,45 @@ def proved(proof: Proof, boxes: tuple[Box, ...], floor: float, outlets: tuple[fl
     return bound
 
 
-def _misshapen(facility: Facility, certificate: FacilityCertificate) -> str | None:
-    """Return what is wrong with the form of a proof, if anything is."""
+def _wrong_form(facility: Facility, certificate: FacilityCertificate) -> Iterator[str]:
+    """Yield what is wrong with the form of a proof; what follows from something wrong is not worked out."""
+    if not math.isfinite(certificate.bound):
+        yield f"its bound is {certificate.bound!r}, which is no number"
+    if not certificate.boxes:
+        yield "it has no boxes"
+    if certificate.outlets_celsius is not None:
+        yield from _wrong_outlets(facility, certificate.outlets_celsius)
     nodes, units, tasks = len(facility.nodes), len(facility.crac_units), len(facility.task_types)
-    boxes, outlets = certificate.boxes, certificate.outlets_celsius
-    if not boxes:
-        return "it has no boxes"
-    if outlets is not None and len(outlets) != units:
-        return f"it has {len(outlets)} outlet temperatures for {units} CRAC units"
-    for place, box in enumerate(boxes):
+    for place, box in enumerate(certificate.boxes):
         prices = [step.prices for step in box.steps] + ([box.prices] if box.prices is not None else [])
         sizes = {(len(each.tasks), len(each.air), len(each.unit_redlines)) for each in prices}
         if sizes - {(tasks, nodes + units, units)}:
             needed = f"{tasks} task types, {nodes} nodes and {units} CRAC units"
-            return f"box {place} has not as many prices as {needed} need"
-        at = [step.unit for step in box.steps]
-        if box.cut is not None:
-            at.append(box.cut.unit)
-            if not all(place < other < len(boxes) for other in (box.cut.below, box.cut.above)):
-                return f"box {place} is cut into boxes that do not come later"
+            yield f"box {place} has not as many prices as {needed} need"
+        at = [step.unit for step in box.steps] + ([] if box.cut is None else [box.cut.unit])
         if any(not 0 <= unit < units for unit in at):
-            return f"box {place} names a CRAC unit that the facility does not have"
-    return None
+            yield f"box {place} names a CRAC unit that the facility does not have"
+    yield from _wrong_cuts(certificate.boxes)
+
+
+def _wrong_outlets(facility: Facility, outlets: tuple[float, ...]) -> Iterator[str]:
+    """Yield what is wrong with fixed outlet temperatures: nothing at all follows for units that cannot blow so."""
+    units = facility.crac_units
+    if len(outlets) != len(units):
+        yield f"it has {len(outlets)} outlet temperatures for {len(units)} CRAC units"
+    for unit, celsius in zip(units, outlets, strict=False):
+        low, high = unit.outlet_celsius
+        if not low <= celsius <= high:
+            yield f"{unit.name!r} is to blow at {celsius!r} celsius, but its range is {low!r} to {high!r}"
+
+
+def _wrong_cuts(boxes: tuple[Box, ...]) -> Iterator[str]:
+    """Yield the cuts that do not make a tree: in one, each box is looked at once."""
+    made: set[int] = set()
+    for place, box in enumerate(boxes):
+        halves = () if box.cut is None else (box.cut.below, box.cut.above)
+        if not all(place < half < len(boxes) for half in halves):
+            yield f"box {place} is cut into boxes that do not come later"
+        if made & {*halves} or len({*halves}) < len(halves):
+            yield f"box {place} is cut into a box that was made by a cut before: each is made by one"
+        made |= {*halves}

@@ -8,8 +8,19 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from lpsched.errors import quote, quoted_hash
 from lpsched.model.fixed_point import ONE, PLACES, Verdict, fixed
-from lpsched.online.certificate.runs import Column, Falling, Rising, Run, Slots, Span, joule_price
+from lpsched.online.certificate.runs import (
+    Column,
+    Falling,
+    Rising,
+    Run,
+    Slots,
+    Span,
+    Steps,
+    TooManyStepsError,
+    joule_price,
+)
 from lpsched.online.clusters import Clusters
 from lpsched.online.parts import COMPLETED, Period
 
@@ -124,6 +135,7 @@ CLUSTERS_FORMAT: Final = "lpsched-clusters-certificate/1"
 FORMATS: Final = (FORMAT, CLUSTERS_FORMAT)
 OBJECTIVE: Final = "utility"
 WAITING: Final = "waiting"  # minus what it costs
+MOST_STEPS: Final = 500_000_000  # corners that a certificate is checked at: a quarter of an hour; ours take a million
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +180,11 @@ def check(instance: Day | Clusters, certificate: DayCertificate) -> Verdict:
     reasons = tuple(_objections(instance, certificate))
     if reasons:
         return Verdict(certificate.bound, None, reasons)
-    proved = proved_bound(instance, certificate)
+    try:
+        proved, _ = proved_parts(instance, certificate, Steps(MOST_STEPS))
+    except TooManyStepsError:
+        reason = f"its slots are too many: checking takes more than {MOST_STEPS:,} steps"
+        return Verdict(certificate.bound, None, (reason,))
     tighter = certificate.bound < proved
     return Verdict(certificate.bound, proved, ("it claims more than its prices prove",) if tighter else ())
 
@@ -190,7 +206,9 @@ def proved_bound(instance: Day | Clusters, certificate: DayCertificate) -> Fract
     return proved_parts(instance, certificate)[0]
 
 
-def proved_parts(instance: Day | Clusters, certificate: DayCertificate) -> tuple[Fraction, tuple[Fraction, ...] | None]:
+def proved_parts(
+    instance: Day | Clusters, certificate: DayCertificate, steps: Steps | None = None
+) -> tuple[Fraction, tuple[Fraction, ...] | None]:
     """Return what no schedule exceeds, and likewise what the tasks of each cluster earn, if each can run in one only.
 
     Such parts are a bound each, by the same proof for one cluster; there are none where energy, which is shared, has a
@@ -198,7 +216,7 @@ def proved_parts(instance: Day | Clusters, certificate: DayCertificate) -> tuple
     """
     edges = [_down(each) for each in certificate.edges]
     counts = machines_of(instance)
-    slots = [Slots(edges, [_down(each) for each in certificate.machine_prices[name]]) for name in counts]
+    slots = [Slots(edges, [_down(each) for each in certificate.machine_prices[name]], steps) for name in counts]
     per_joule = _down(certificate.per_joule)
     parts = [count * own.sums[-1] for count, own in zip(counts.values(), slots, strict=True)]
     shared = per_joule * fixed(instance.period.most_joules) if per_joule else 0
@@ -223,20 +241,24 @@ def _objections(instance: Day | Clusters, certificate: DayCertificate) -> list[s
         found.append(f"it is not about {'clusters' if many else 'a day'}")
     elif certificate.instance_hash != instance.content_hash:
         other = "other clusters" if many else "another day"
-        found.append(f"it is about {other}: its hash is {certificate.instance_hash}, not {instance.content_hash}")
+        found.append(
+            f"it is about {other}: its hash is {quoted_hash(certificate.instance_hash)}, not {instance.content_hash}"
+        )
     if isinstance(certificate, ClustersCertificate) and certificate.objective != objective_of(instance):
-        found.append(f"its objective is {certificate.objective!r}, not {objective_of(instance)!r}")
+        found.append(f"its objective is {quote(certificate.objective)}, not {objective_of(instance)!r}")
     edges, priced = certificate.edges, certificate.machine_prices
     if len(edges) <= 1 or any(one >= other for one, other in pairwise(edges)):
         found.append("its slots are none, or do not follow each other")
     names = set(machines_of(instance))
     found += [f"it has no prices for {part} {name!r}" for name in sorted(names - set(priced))]
-    found += [f"it prices {part} {name!r}, which the {whole} {do} not have" for name in sorted(set(priced) - names)]
+    found += [
+        f"it prices {part} {quote(name)}, which the {whole} {do} not have" for name in sorted(set(priced) - names)
+    ]
     for name, prices in priced.items():
         if len(prices) != len(edges) - 1:
-            found.append(f"it has {len(prices)} prices for {part} {name!r}, for {len(edges) - 1} slots")
+            found.append(f"it has {len(prices)} prices for {part} {quote(name)}, for {len(edges) - 1} slots")
         if any(price < 0 for price in prices):
-            found.append(f"a price for {part} {name!r} is negative")
+            found.append(f"a price for {part} {quote(name)} is negative")
     if certificate.per_joule < 0:
         found.append("its price of a joule is negative")
     if certificate.per_joule > 0 and instance.period.energy_constraint_joules is None:

@@ -95,11 +95,28 @@ MARGIN: Final = 2.0**-40
 OFTEN: Final = 8  # corners that are not listed, after which it is asked whether all that follow are too late
 
 
+class TooManyStepsError(Exception):
+    """The corners of a certificate's slots would take too long."""
+
+
+class Steps:
+    """How many corners may still be looked at."""
+
+    def __init__(self, most: float = math.inf) -> None:
+        self.left = most
+
+    def spend(self, steps: int) -> None:
+        """Count some; raises `TooManyStepsError` if there were too many."""
+        self.left -= steps
+        if self.left < 0:
+            raise TooManyStepsError
+
+
 class Slots:
     """What one machine type costs in each slot."""
 
-    def __init__(self, edges: Sequence[int], prices: Sequence[int]) -> None:
-        self.edges, self.prices = edges, prices
+    def __init__(self, edges: Sequence[int], prices: Sequence[int], steps: Steps | None = None) -> None:
+        self.edges, self.prices, self.steps = edges, prices, steps or Steps()
         self.around = [0, *prices, 0]  # the price before each edge, and after the last
         self.sums = [0]  # with twice as many places
         for k, price in enumerate(prices):
@@ -181,6 +198,7 @@ class Column:
         return utility.most(utility.interval(self.tail), self.tail) - self.price
 
     def _list_corners(self) -> None:
+        self.slots.steps.spend(2 * len(self.slots.edges))
         ahead = list(self._swept(self.first))
         self.corners = [at for at, _ in ahead]
         self.costs = [cost for _, cost in ahead]
@@ -244,6 +262,7 @@ class Column:
                 worth = utility.most(utility.interval(since), since) - self.price
                 best = max(best, worth - there)
             following = next(ahead, None)
+        self.slots.steps.spend(looked)
         return best
 
     def cut_runs(self, arrival: int, utility: Falling | Rising, best: int) -> int:
@@ -261,6 +280,7 @@ class Column:
         k = utility.interval(first + self.seconds - arrival)
         most = worth = utility.most(k, first + self.seconds - arrival) - self.price
         while most > best:
+            self.slots.steps.spend(1)
             best = max(best, self._share_of(worth, right) - self.cost(right))
             if right >= last:
                 break

@@ -8,19 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
 from lpsched.model.results import along
 from lpsched.report.figures import style
 from lpsched.report.figures.simulation import KWH
 from lpsched.report.figures.style import Tooltip
-from lpsched.report.tables import table
+from lpsched.report.tables import line, table
 from lpsched.units import energy_text, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from rich.table import Table
+    from rich.console import ConsoleRenderable
 
     from lpsched.online.result.comparisons import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
 
@@ -176,11 +174,11 @@ LOWEST, HIGHEST, AROUND = 2.0, 7.0, 1.45  # inches; above and below the axes
 SHADES: Final = "cividis"  # distinguishable for all readers, and in grey
 
 
-def fuzzy_front_tables(front: FuzzyFront) -> list[Table | Text]:
+def fuzzy_front_tables(front: FuzzyFront) -> list[ConsoleRenderable]:
     """Return some schedules along a front: what they were ranked by, and how they fare in the samples."""
     samples = front.points[0].risk.samples if front.points else 0
     heading = f"{front.name}, ranked by {front.ranked_by}: some of its schedules, each in {samples:,} samples"
-    return [Text(heading), table(front.headers(), front.rows(), numbers=range(len(front.headers())))]
+    return [line(heading), table(front.headers(), front.rows(), numbers=range(len(front.headers())))]
 
 
 def fuzzy_front_figure(fronts: Sequence[FuzzyFront]) -> Figure:

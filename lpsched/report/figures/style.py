@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from lpsched.io.figure_files import drawing_style, load_matplotlib
 from lpsched.model.results import along
+from lpsched.text import on_page
 from lpsched.units import GIGA, JOULES_PER_KWH, KILO, MEGA, SECONDS_PER_DAY, SECONDS_PER_HOUR, number
 
 if TYPE_CHECKING:
@@ -129,9 +130,8 @@ def lettered(name: str, longest: int = LONGEST_LABEL, end: int | None = None) ->
     >>> print(lettered("$x_1$"), lettered("任务"), lettered("a" * 30))
     \$x_1\$ \u4efb\u52a1 aaaaaaaaaaaaaa...aaaaaaa
     """
-    known = "".join(
-        letter if ord(letter) in _letters() else letter.encode("ascii", "backslashreplace").decode() for letter in name
-    )
+    drawn = _letters()
+    known = "".join(each if ord(each) in drawn and each != "\n" else ascii(each)[1:-1] for each in on_page(name))
     if len(known) > longest:
         end = longest // 3 - 1 if end is None else end
         known = f"{known[: longest - end - 3]}...{known[-end:]}"

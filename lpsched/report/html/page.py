@@ -27,6 +27,7 @@ from rich.table import Table as RichTable
 
 from lpsched.io.figure_files import inline_svg, load_jinja
 from lpsched.report.tables import WIDEST, CountTable, FoldingTable
+from lpsched.text import on_page
 from lpsched.units import DIGITS, bound_text, gap_text, number, percent
 
 if TYPE_CHECKING:
@@ -336,9 +337,14 @@ def _file(folder: str, name: str) -> str:
 def _template() -> Template:
     jinja2 = load_jinja()
     rules = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, **rules)
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, finalize=_shown, **rules)
     template: Template = environment.from_string(_file("templates", "page.html.j2"))
     return template
+
+
+def _shown(value: object) -> object:
+    """Return what the template writes for a value: of a text only what can be shown; HTML of ours as it is."""
+    return on_page(value) if type(value) is str else value
 
 
 @cache

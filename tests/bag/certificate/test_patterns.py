@@ -423,6 +423,7 @@ def test_keys_of_format_2_are_needed_in_it_and_unknown_to_format_1(key):
 def test_certificates_of_format_1_are_still_accepted():
     # Written before there was another: 3.48 USD/hour, and 7,600 J by 20 s (see tests/bag/certificate/test_bounds.py).
     bag, folder = read_bag("instances/tiny.yaml"), Path("tests/data")
-    checked = audit(bag, [folder / "certificate_1_profit.json", folder / "certificate_1_energy.json"]).files
+    profit, energy = folder / "certificate_1_profit.json", folder / "certificate_1_energy.json"
+    checked = audit(bag, [profit]).files + audit(bag, [energy], power_cap=500.0, deadline=20.0).files
     assert [each.accepted for each in checked] == [True, True]
     assert [each.claimed for each in checked] == [pytest.approx(3.48), pytest.approx(7600)]

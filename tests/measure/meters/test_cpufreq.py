@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.measure.meters.machine import find_clocks
+from lpsched.measure.meters.clocks import find_clocks
 
 
 def policy(root: Path, number: int, *, low=800_000, high=3_400_000, table="", least=800_000, most=3_400_000):

@@ -1,0 +1,284 @@
+"""Text of files reaches terminals, JSON, pages and tables by the functions of `text.py` and no other way."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import logging
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lpsched.cli.console import PrintableFormatter, print_json, print_tables
+from lpsched.cli.main import run
+from lpsched.io.content import csv_bytes
+from lpsched.report.html.page import Paragraph, Section, Table, page
+from lpsched.report.tables import FoldingTable, fitted, line, table
+from lpsched.text import harmless_cell, number_in, printable
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "lpsched"
+# Every module that writes text to a terminal, as CSV or HTML, or loads what does.
+PLACES = {
+    "cli/console.py": {
+        "stdout.write",
+        "stderr.write",
+        "logging.basicConfig",
+        "console.print",
+        "rich.console",
+        "rich.text",
+    },
+    "__main__.py": {"stderr.write"},  # a fixed word
+    "measure/probes.py": {"stderr.write"},  # a number of ours
+    "io/content.py": {"csv.writer"},
+    "report/tables.py": {"rich.text"},
+    "report/html/page.py": {"jinja2.Environment"},
+    "text.py": {"html.escape"},
+}
+# Text of ours that a template writes as it is: figures of Matplotlib, the script, the style, the slider's data.
+SAFE = {"part.opening", "part.body", "part.data", "policy", "style", "script"}
+CALLS = {
+    *("print", "console.print", "typer.echo", "typer.secho", "stdout.write", "stderr.write", "stdout.writelines"),
+    *("csv.writer", "csv.DictWriter", "Markup", "markupsafe.Markup", "html.escape", "jinja2.Environment", "jinja2.Template"),
+    *("logging.basicConfig", "logging.StreamHandler"),
+}  # fmt: skip
+IMPORTS = {"rich.console", "rich.text", "rich", "markupsafe", "click"}
+
+
+def writers_in(source: str) -> set[str]:
+    """Return what a module calls of `CALLS` and imports of `IMPORTS`, but for types."""
+    found: set[str] = set()
+    if not any(f"{name.rpartition('.')[2]}(" in source for name in CALLS) and not any(
+        name in source for name in IMPORTS
+    ):
+        return found  # most modules: walking through the tree of every one takes seconds
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
+        waiting += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names} & IMPORTS
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module} & IMPORTS
+        elif isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Name):
+                found |= {called.id} & CALLS
+            elif isinstance(called, ast.Attribute):
+                of = called.value
+                owner = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
+                found |= {f"{owner}.{called.attr}"} & CALLS
+    return found
+
+
+def test_every_place_that_writes_text_is_known():
+    found = {
+        path.relative_to(PACKAGE).as_posix(): writers
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (writers := writers_in(path.read_text(encoding="utf-8")))
+    }
+    assert found == PLACES, "write by a function of `text.py`, `cli/console.py` or `report/tables.py`"
+
+
+@pytest.mark.parametrize(
+    ("source", "writer"),
+    [
+        ("print(name)", "print"),
+        ("import sys\nsys.stdout.write(name)", "stdout.write"),
+        ("csv.writer(file)", "csv.writer"),
+        ("Markup(name)", "Markup"),
+        ("typer.echo(name)", "typer.echo"),
+        ("from rich.text import Text", "rich.text"),
+    ],
+)
+def test_a_new_place_is_noticed(source, writer):
+    assert writer in writers_in(source)
+
+
+def test_templates_escape_all_but_what_is_ours():
+    found = {
+        name
+        for path in PACKAGE.rglob("*.j2")
+        for name in re.findall(r"\{\{-?\s*([\w.]+)\s*\|\s*safe", path.read_text(encoding="utf-8"))
+    }
+    assert found == SAFE
+
+
+# What a terminal must not get: colours, titles, the start of the line, lines, directions, halves of characters.
+HOSTILE = "\x1b[31mx\x1b]0;t\x07\r\x9b2J\u202eFLIP\u2066\u2028\x85\x7f\ud800\ntiny.json: accepted\x00"
+
+
+def is_plain(text: str) -> bool:
+    return all(letter.isprintable() or letter == "\n" for letter in text)
+
+
+def test_a_text_in_a_table_neither_steers_the_terminal_nor_begins_a_line():
+    out = io.StringIO()
+    cells = (("a", HOSTILE), (HOSTILE, "b"))
+    print_tables([table(("", ""), cells), FoldingTable(("x", "y"), cells), fitted(HOSTILE), line(HOSTILE, "end")], out)
+    assert is_plain(out.getvalue())
+    assert not [each for each in out.getvalue().split("\n") if each.startswith("tiny.json")]
+    assert out.getvalue().count(r"\x1b[31m") == 6
+
+
+def test_columns_are_as_wide_as_what_is_shown():
+    out = io.StringIO()
+    print_tables([table(("", "n"), [("\x1b", "1"), ("abcd", "2")], numbers=(1,))], out)
+    assert out.getvalue().split("\n")[1:3] == [r"\x1b  1", "abcd  2"]
+
+
+def test_json_says_the_same_in_printable_characters(capsys):
+    print_json({"name": HOSTILE})
+    printed = capsys.readouterr().out
+    assert is_plain(printed)
+    assert json.loads(printed) == {"name": HOSTILE}
+
+
+def test_a_log_is_printable_and_each_message_one_line():
+    made = logging.LogRecord("lpsched", logging.ERROR, "", 0, "job %s failed", (HOSTILE,), None)
+    assert PrintableFormatter("%(message)s").format(made) == f"job {printable(HOSTILE)} failed"
+
+
+def test_a_page_escapes_and_shows_what_cannot_be_seen():
+    text = page(HOSTILE, "<script>", [Section("</script>", (Paragraph(HOSTILE), Table(("<b>",), ((HOSTILE,),))))])
+    assert "<script>alert" not in text
+    assert "<b>" not in text
+    assert not set("\x1b\u202e\u2066\u2028\x9b\x00\ud800") & set(text)
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=HYPERLINK(1)"])
+def test_a_table_for_people_has_no_formulas(cell):
+    rows = list(csv.reader(io.StringIO(csv_bytes(("name",), [(cell,)], for_people=True).decode(), newline="")))
+    assert rows[1] == [f"'{printable(cell)}"]
+    assert harmless_cell(-1.5) == -1.5
+
+
+def test_names_in_a_table_that_is_read_again_stay_as_they_are(tmp_path, capsys):
+    names = {"scan": "=1+1", "print": "-2", "fast": "@SUM(A1)", "slow": "+x"}
+    text = (ROOT / "instances/tiny.yaml").read_text(encoding="utf-8")
+    for old, new in names.items():
+        text = re.sub(rf"\b{old}\b", f'"{new}"', text)
+    (tmp_path / "bag.yaml").write_text(text, encoding="utf-8")
+    for words in (
+        "convert bag.yaml -o t.yaml --tables csv",
+        "solve t.yaml --effort fast -o plan.csv",
+        "verify bag.yaml plan.csv",
+    ):
+        assert run([str(tmp_path / each) if "." in each else each for each in words.split()]) == 0, capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1_000", "0_2.0", "\u0661\u0662", " 1", "1 ", "inf", "Infinity", "nan", "0x10", "1e", ".", "+", "1,5", "", "--1"],
+)
+def test_what_only_python_takes_for_a_number_is_none(text):
+    assert number_in(text) is None
+
+
+# Hostile text in every text of every kind of file; a file that is rejected is fine, what is printed must be plain.
+FILES = {
+    "bag.yaml": ("instances/tiny.yaml", ("show", "solve", "convert")),
+    "room.yaml": ("instances/facility-tiny.yaml", ("show", "convert")),
+    "grid.yaml": ("instances/clusters-small.yaml", ("show", "convert")),
+    "bench.yaml": ("tests/data/bench.yaml", ("show",)),
+    "node.yaml": ("tests/data/node_new.yaml", ("show", "measure", "convert")),
+    "study.yaml": (None, ("study report",)),
+}
+STUDY = {
+    "format": "lpsched-study/1",
+    "name": "s",
+    "description": "d",
+    "instances": [{"file": "bag.yaml"}],
+    "methods": ["mct"],
+    "parameters": {"objective": ["makespan"]},
+    "limits": {"seconds": 5},
+}
+
+
+def texts_in(value, path=()):
+    """Yield the path of every text in a document."""
+    if isinstance(value, str):
+        yield path
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from texts_in(each, (*path, key))
+
+
+def with_text(document, path, text):
+    changed = json.loads(json.dumps(document, default=str))
+    inner = changed
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = text
+    return changed
+
+
+def printed_by(capsys, *words):
+    """Run a command and require plain output, without a line that a file began."""
+    run([str(word) for word in words])
+    out, err = capsys.readouterr()
+    for text in (out, err):
+        assert is_plain(text), (words, text)
+        assert not [each for each in text.split("\n") if each.startswith("tiny.json: accepted")], (words, text)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_text_of_an_instance_steers_the_terminal(name, tmp_path, capsys, monkeypatch):
+    source, commands = FILES[name]
+    document = STUDY if source is None else yaml.safe_load((ROOT / source).read_text(encoding="utf-8"))
+    (tmp_path / "bag.yaml").write_text((ROOT / "instances/tiny.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    beside = tmp_path / "clusters-small.yaml.tasks.csv"
+    beside.write_bytes((ROOT / "instances/clusters-small.yaml.tasks.csv").read_bytes())
+    file = tmp_path / f"{Path(name).stem}.json"
+    for path in texts_in(document):
+        if path[-1] == "format":
+            continue
+        for text in (HOSTILE, f"{HOSTILE[:-1].replace(chr(0xD800), '')}"):
+            file.write_text(json.dumps(with_text(document, path, text)), encoding="utf-8")
+            for command in commands:
+                more = ("-o", tmp_path / "out.json", "--force") if command == "convert" else ()
+                printed_by(capsys, *command.split(), file, *more)
+    printed_by(capsys, "show", file, "--json")
+
+
+@pytest.mark.parametrize("kind", ["schedule", "certificate", "lines"])
+def test_no_text_of_an_answer_steers_the_terminal(kind, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bag.yaml").write_text((ROOT / "instances/tiny.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "s.yaml").write_text(json.dumps(STUDY), encoding="utf-8")
+    made = {
+        "schedule": "solve bag.yaml --effort fast -o a.json",
+        "certificate": "certify bag.yaml --effort fast -o a.json",
+        "lines": "study run s.yaml --jobs 1 -o a.jsonl",
+    }[kind]
+    assert run(made.split()) == 0
+    capsys.readouterr()
+    file = tmp_path / ("a.jsonl" if kind == "lines" else "a.json")
+    document = json.loads(file.read_text(encoding="utf-8"))
+    for path in texts_in(document):
+        file.write_text(json.dumps(with_text(document, path, HOSTILE)) + "\n", encoding="utf-8")
+        if kind == "lines":
+            printed_by(capsys, "study", "report", file)
+            printed_by(capsys, "study", "report", file, "--json")
+            printed_by(capsys, "study", "report", file, "-o", tmp_path / "t.csv", "--force")
+        else:
+            printed_by(capsys, "verify", "bag.yaml", file)
+            printed_by(capsys, "verify", "bag.yaml", file, "--json")
+            printed_by(capsys, "validate" if kind == "schedule" else "show", "bag.yaml", file)
+
+
+@pytest.mark.parametrize(
+    "words", ["show", "verify bag.yaml", "solve bag.yaml -o", "expand bag.yaml a.json -o", "nonsense"]
+)
+def test_no_name_of_a_file_begins_a_line(words, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bag.yaml").write_text((ROOT / "instances/tiny.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    name = "x\n  y\x1b[32m\ntiny.json: accepted\u202e.json"
+    (tmp_path / name).write_text("{}", encoding="utf-8")
+    printed_by(capsys, *words.split(), name)
