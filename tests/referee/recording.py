@@ -9,7 +9,7 @@ every `--help`, and the public names with their signatures. The messages of some
 `tests/bad_inputs`. Left out is only what must vary: how long something took, versions, paths. Numbers in JSON have nine
 digits, as processors differ in the last ones; figures, pages, tables and models are compared byte for byte. A long answer
 is recorded by its first lines and a digest of all of it. What depends on other packages is compared only where their
-versions are the recorded ones.
+versions are the recorded ones, and answers only on the recorded kind of processor, whose last digits turn searches.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ LINES: Final = 60  # of an answer that are recorded
 DIGITS: Final = 9
 PRINTING: Final = ("click", "pydantic", "python", "rich", "typer")  # help texts and signatures depend on them
 SOLVING: Final = ("highspy", "matplotlib", "numba", "numpy", "pulp", "pymoo", "scipy")  # answers and figures
+PROCESSOR: Final = "processor"  # whose last digits may turn a search: answers depend on it as well
 
 
 def sections() -> dict[str, Callable[[], str]]:
@@ -216,15 +217,26 @@ def digest(content: str | bytes) -> str:
 
 
 def versions() -> str:
-    """Return the versions of Python and of the packages that what is recorded depends on."""
-    found = {"python": platform.python_version()}
+    """Return the versions of Python and of the packages that what is recorded depends on, and the processor."""
+    found = {"python": platform.python_version(), PROCESSOR: processor()}
     found |= {name: importlib.metadata.version(name) for name in (*PRINTING, *SOLVING) if name != "python"}
     return "".join(f"{name} {version}\n" for name, version in sorted(found.items()))
 
 
+def processor(described: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the kind of processor: its family, model and vector instructions, as far as the system says."""
+    if not described.exists():
+        return platform.machine()
+    lines = (line.partition(":") for line in described.read_text(encoding="utf-8").splitlines())
+    known = {name.strip(): value.strip() for name, _, value in lines}
+    vectors = sorted(each for each in known.get("flags", "").split() if each.startswith(("avx", "fma", "sse", "amx")))
+    kind = [known.get(name, "?") for name in ("vendor_id", "cpu family", "model")]
+    return f"{platform.machine()} {'/'.join(kind)} {digest(' '.join(vectors))[:8]}"
+
+
 def other_versions(section: str) -> list[str]:
     """Return what a section depends on and is of another version than recorded, as `numpy 2.4.6`."""
-    needed = {"hashes": (), "help": PRINTING, "names": PRINTING}.get(section, (*PRINTING, *SOLVING))
+    needed = {"hashes": (), "help": PRINTING, "names": PRINTING}.get(section, (*PRINTING, *SOLVING, PROCESSOR))
     recorded = (RECORDED / "versions.txt").read_text(encoding="utf-8").splitlines()
     return [line for line in versions().splitlines() if line not in recorded and line.split()[0] in needed]
 
