@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import nbformat
 import pytest
 
 from scripts.notebooks import FOLDER, METADATA, TIMED, notebooks, run, texts
-from tests.docs.pages import PAGES, ROOT
+from tests.docs.pages import PAGES, ROOT, numbers, words
 
 pytestmark = pytest.mark.unwatched  # they run in processes of their own
 
@@ -18,7 +20,10 @@ BOTH = (FOLDER, ROOT)  # where a reader may start them
 @pytest.mark.parametrize(("number", "path"), list(enumerate(notebooks())), ids=lambda each: getattr(each, "stem", None))
 def test_a_notebook_prints_what_is_in_it(number, path):
     kept = nbformat.read(path, as_version=4)
-    assert texts(run(path, BOTH[number % 2])) == texts(kept)
+    now, then = texts(run(path, BOTH[number % 2])), texts(kept)
+    assert [list(map(words, cell)) for cell in now] == [list(map(words, cell)) for cell in then]
+    for printed, known in zip(chain(*now), chain(*then), strict=True):  # last digits of a solver differ by processor
+        assert numbers(printed) == pytest.approx(numbers(known), rel=5e-3, abs=1e-3)
 
 
 @pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
