@@ -159,12 +159,14 @@ def test_a_certificate_that_says_two_things_or_an_endless_number_is_refused(file
     assert not verdict.accepted
 
 
-def test_a_list_without_tasks_is_no_schedule_and_an_empty_one_only_where_it_earns(tmp_path, files):
-    (tmp_path / "header.csv").write_text("task_type,machine_type,machine\n")
-    assert not validate(TINY, [tmp_path / "header.csv"]).valid
-    assert not verify(TINY, [tmp_path / "header.csv"]).accepted
-    assert verify(TINY, [files["nothing.json"]]).accepted
-    assert not verify(TINY.model_copy(update={"prices": Prices()}), [files["nothing.json"]]).accepted
+def test_a_schedule_without_tasks_is_valid_only_where_not_to_run_is_an_answer(tmp_path, files):
+    (tmp_path / "header.csv").write_text("task_type,machine_type,machine\n")  # as `expand` writes nothing.json
+    unpriced = TINY.model_copy(update={"prices": Prices()})
+    for file in (tmp_path / "header.csv", files["nothing.json"]):
+        (entry,) = validate(TINY, [file]).entries
+        assert entry.value == pytest.approx(-0.144)  # idle: 20 + 2 x 10 W at 3.6 USD/kWh
+        assert verify(TINY, [file]).accepted
+        assert not verify(unpriced, [file]).accepted
 
 
 @pytest.mark.parametrize("end", ["1e308", "1e61", "0", "-1"])
