@@ -162,6 +162,7 @@ def _run(
 ) -> None:
     from lpsched.measure.files import samples_beside, write_measurements
     from lpsched.measure.session import Session
+    from lpsched.units import counted
 
     session, samples = Session(bench, folder), samples_beside(output)
     if made.facility is not None and session.stage.meters.energy is None:
@@ -173,7 +174,8 @@ def _run(
     warn(session.absent)
     if not console.quiet:
         least, most = session.run_counts
-        print_notice(f"{len(session.settings):,} settings, {least:,} to {most:,} runs; each is kept in {samples}")
+        runs = counted(most, "run") if least == most else f"{least:,} to {counted(most, 'run')}"
+        print_notice(f"{counted(len(session.settings), 'setting')}, {runs}; each is kept in {samples}")
     ends = "what runs is ended, the runs made so far stay, and --resume goes on"
     with cancellable(console, time_limit, follows=ends, all_signals=True) as cancel:
         found = session.run(samples, cancel, resume=resume, overwrite=console.force)

@@ -12,7 +12,7 @@ from lpsched.errors import OutputError, quote
 from lpsched.io.content import AddedLines, LineContent, LineKind, one_issue, read_lines, write_files
 from lpsched.io.instance_files import WIDTH, document_bytes, require_suffix, yaml_text
 from lpsched.measure.bench import Bench
-from lpsched.measure.evidence import Sample, Setting
+from lpsched.measure.evidence import LONGEST_FREE_TEXT, Sample, Setting
 from lpsched.measure.measurements import USUAL_CONFIDENCE, MeasuredMachine, Measurements, Meters
 from lpsched.model.fields import LARGEST
 
@@ -139,6 +139,8 @@ def head_from(fields: LineContent) -> LineContent:
     machine = dict(fields["machine"])
     MeasuredMachine(cores=machine.pop("cores"), **machine)
     Meters(**fields["meters"])
+    if not isinstance(fields["began"], str) or len(fields["began"]) > LONGEST_FREE_TEXT:
+        raise ValueError("a text as began")
     return {key: fields[key] for key in HEAD_KEYS}
 
 

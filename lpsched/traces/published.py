@@ -29,7 +29,7 @@ from lpsched.model.fields import SMALLEST
 from lpsched.text import json_value
 from lpsched.traces.jobs import refused
 from lpsched.traces.runs import Record, Row, Run, Runs, amount, each_run, gathered, named, plain_runs, rows_of, word
-from lpsched.units import JOULES_PER_KWH
+from lpsched.units import JOULES_PER_KWH, counted
 
 PLAIN: Final = "table"
 
@@ -106,8 +106,12 @@ def _mlperf(path: Path, rows: Iterable[Row]) -> list[Run]:
     """Read results with their power; rows that say the same are one."""
     rows = list(rows)
     kinds = list(dict.fromkeys(", ".join(str(row.get(name)) for name in SAME) for _, row in rows))
-    if kinds and (len(kinds) > 1 or not re.search(r"(Samples|Queries)/s, Watts$", kinds[0])):
-        found = f"results of {len(kinds)} kinds: {'; '.join(kinds[:3])}{' ...' if kinds[3:] else ''}"
+    if (
+        kinds
+        and all(name in rows[0][1] for name in SAME)
+        and (len(kinds) > 1 or not re.search(r"(Samples|Queries)/s, Watts$", kinds[0]))
+    ):
+        found = f"results of {counted(len(kinds), 'kind')}: {'; '.join(kinds[:3])}{' ...' if kinds[3:] else ''}"
         needed = "one round, scenario and unit, in samples per second with watts in the same row (before v4.0)"
         do = "choose, such as --where version=v3.1,SystemType=datacenter,Scenario=Offline"
         raise one_issue(path, found, needed, do)

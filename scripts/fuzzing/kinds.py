@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 SHORT: Final = "--effort fast --time-limit 2"
+HOURS: Final = "--horizon 2h --start 2024-01-09T03:00Z --effort fast"
 MADE: Final = {  # sample: a file of the checkout, or the command that makes it of other samples
     "bag.yaml": "@instances/tiny.yaml",
     "service.yaml": "@instances/ai-service.yaml",
     "render.yaml": "@instances/render-day.yaml",
     "prices-de-2024-01-08.csv": "@instances/prices-de-2024-01-08.csv",
     "carbon-de-2024-01-08.csv": "@instances/carbon-de-2024-01-08.csv",
+    "prices.csv.gz": "@gzip prices-de-2024-01-08.csv",
+    "prices.parquet": "@parquet prices-de-2024-01-08.csv",
     "bag.json": "convert bag.yaml -o bag.json",
     "table.yaml": "convert bag.yaml -o table.yaml --tables csv",
     "table.yaml.seconds.csv": "@table.yaml",
@@ -57,6 +60,7 @@ MADE: Final = {  # sample: a file of the checkout, or the command that makes it 
     "days.yaml.seconds.csv": "@days.yaml",
     "days.yaml.watts.csv": "@days.yaml",
     "day-plan.csv": "simulate day.yaml --scheduler fcfs -o day-plan.csv",
+    "day-plan.parquet": "simulate day.yaml --scheduler fcfs -o day-plan.parquet",
     "day-plan.json": "simulate day.yaml --scheduler fcfs -o day-plan.json",
     "day-proof.json": "certify day.yaml -o day-proof.json",
     "grid.yaml": "@instances/clusters-small.yaml",
@@ -77,11 +81,17 @@ MADE: Final = {  # sample: a file of the checkout, or the command that makes it 
     "queue-proof.json": "certify queue.yaml -o queue-proof.json",
     "queue-plan.csv": "simulate queue.yaml --scheduler easy -o queue-plan.csv",
     "runs.csv": "@tests/data/runs.csv",
+    "runs.parquet": "@parquet runs.csv",
+    "etc.csv.gz": "@gzip table.yaml.seconds.csv",
     "mlperf.csv": "@tests/data/mlperf.csv",
     "gavel.json": "@tests/data/gavel.json",
     "bench.yaml": "@tests/data/bench.yaml",
     "node.yaml": "@tests/data/node_new.yaml",
-    "study.yaml": "@fuzz study",
+    "quick.yaml": "@text",
+    "quick-node.samples.jsonl": "measure quick.yaml -o quick-node.yaml",
+    "summary_power_toy.csv": "@tests/data/summary_power_toy.csv",
+    "avc-c5_large.csv": "@tests/data/avc-c5_large.csv",
+    "study.yaml": "@text bag.yaml",
     "study.runs.jsonl": "study run study.yaml",
 }
 
@@ -118,9 +128,9 @@ KINDS: Final = {
                 f"solve FILE --objective makespan {SHORT} --json",
                 f"solve FILE --objective energy {SHORT} --report out/page.html",
                 "certify FILE -o out/proof.json --effort fast --time-limit 2 && verify FILE out/proof.json",
-                "front FILE --time-limit 2 --json",
+                "front FILE --json",
                 "price FILE",
-                f"whatif FILE --set fast=+1 {SHORT}",
+                f"whatif FILE --set price=+1% {SHORT}",
                 "validate FILE --scheduler mct,min-energy --time-limit 2 --effort fast",
                 "export FILE -o out/bag.lp",
             ),
@@ -133,12 +143,28 @@ KINDS: Final = {
         ),
         Kind(
             "series",
-            ("prices-de-2024-01-08.csv", "render.yaml"),
+            ("prices-de-2024-01-08.csv", "prices.csv.gz", "prices.parquet"),
             (
-                "solve bag.yaml --horizon 2h --start 2024-01-08T03:00Z --tariff FILE --objective cost --effort fast",
-                "solve bag.yaml --horizon 2h --start 2024-01-08T03:00Z --carbon FILE --effort fast --json",
-                "show FILE",
+                f"solve bag.yaml {HOURS} --tariff FILE --objective cost -o out/a.json --certificate out/b.json",
+                f"front bag.yaml {HOURS} --axes cost,deadline --tariff FILE --json",
+                f"offer bag.yaml {HOURS} --hours 3-4 --tariff FILE",
+                f"price render.yaml {HOURS} --tariff FILE --json",
+                f"simulate bag.yaml {HOURS} --tariff FILE --forecast previous-day",
+                f"simulate bag.yaml {HOURS} --tariff prices-de-2024-01-08.csv --forecast FILE",
             ),
+        ),
+        Kind(
+            "series-carbon",
+            ("carbon-de-2024-01-08.csv",),
+            (
+                f"solve bag.yaml {HOURS} --carbon FILE --objective carbon --json",
+                f"front bag.yaml {HOURS} --axes cost,carbon --tariff prices-de-2024-01-08.csv --carbon FILE",
+            ),
+        ),
+        Kind(
+            "bag-of-hours",
+            ("render.yaml",),
+            ("show FILE", f"solve FILE {HOURS} --objective profit --json", f"price FILE {HOURS}"),
             ("prices-de-2024-01-08.csv", "carbon-de-2024-01-08.csv"),
         ),
         Kind(
@@ -207,7 +233,7 @@ KINDS: Final = {
         ),
         Kind(
             "day",
-            ("day.yaml", "days.yaml.tasks.csv"),
+            ("day.yaml", "days.yaml.tasks.csv", "days.yaml.seconds.csv"),
             (
                 "show MAIN",
                 "simulate MAIN --scheduler fcfs,max-max-upt --json",
@@ -216,7 +242,7 @@ KINDS: Final = {
                 "validate MAIN --scheduler mct",
                 "convert MAIN -o out/day.json",
             ),
-            ("days.yaml.seconds.csv", "days.yaml.watts.csv"),
+            ("days.yaml.tasks.csv", "days.yaml.seconds.csv", "days.yaml.watts.csv"),
         ),
         Kind(
             "clusters",
@@ -232,7 +258,7 @@ KINDS: Final = {
         ),
         Kind(
             "arrivals-answer",
-            ("day-plan.csv", "day-plan.json", "day-proof.json"),
+            ("day-plan.csv", "day-plan.parquet", "day-plan.json", "day-proof.json"),
             (
                 "verify day.yaml FILE day-plan.csv day-proof.json --json",
                 "verify day.yaml FILE",
@@ -278,7 +304,7 @@ KINDS: Final = {
         ),
         Kind(
             "etc",
-            ("table.yaml.seconds.csv",),
+            ("table.yaml.seconds.csv", "etc.csv.gz"),
             (
                 "import etc FILE -o out/bag.yaml && show out/bag.yaml",
                 "import etc FILE --power FILE --zero-as 1 -o out/bag.yaml",
@@ -286,16 +312,22 @@ KINDS: Final = {
         ),
         Kind(
             "runs",
-            ("runs.csv", "mlperf.csv"),
+            ("runs.csv", "runs.parquet", "mlperf.csv", "summary_power_toy.csv", "avc-c5_large.csv"),
             (
                 "import runs FILE -o out/bag.yaml --fill && show out/bag.yaml",
-                "import runs FILE -o out/bag.yaml --source mlperf --json",
-                "import runs FILE -o out/bag.yaml --source veed",
-                "import runs FILE -o out/bag.yaml --source zeus",
+                "import runs FILE -o out/bag.yaml --source mlperf --json --where version=v3.1,SystemType=datacenter,"
+                "Scenario=Offline",
+                "import runs FILE -o out/bag.yaml --source veed && show out/bag.yaml",
+                "import runs FILE -o out/bag.yaml --source zeus && show out/bag.yaml",
             ),
         ),
         Kind("gavel", ("gavel.json",), ("import gavel FILE -o out/room.yaml --count 4 && show out/room.yaml",)),
         Kind("bench", ("bench.yaml",), ("show FILE", "show FILE --json")),
+        Kind(
+            "samples",  # which stand beside the output
+            ("quick-node.samples.jsonl",),
+            ("measure quick.yaml -o quick-node.yaml --resume && show quick-node.yaml",),
+        ),
         Kind(
             "measurements",
             ("node.yaml",),
@@ -308,7 +340,7 @@ KINDS: Final = {
                 "convert FILE -o out/node.json",
             ),
         ),
-        Kind("study", ("study.yaml",), ("study report FILE",), ("bag.yaml",)),
+        Kind("study", ("study.yaml",), ("study report FILE",), ("bag.yaml", "study.runs.jsonl")),
         Kind(
             "study-lines",
             ("study.runs.jsonl",),
@@ -336,7 +368,8 @@ def main_of(file: str) -> str:
     return MAINS.get(file) or (found[1] if found else file)
 
 
-STUDY: Final = """\
+TEXTS: Final = {
+    "study.yaml": """\
 format: lpsched-study/1
 name: fuzz
 instances:
@@ -345,4 +378,13 @@ methods: [lp, mct]
 parameters: {objective: [makespan, energy]}
 seeds: [0, 1]
 limits: {seconds: 5}
-"""
+""",
+    "quick.yaml": """\
+format: lpsched-bench/1
+name: quick
+cores: 1
+applications:
+  - {name: nothing, command: ["true"], count: 2}
+repeats: {least: 2, most: 2}
+""",
+}

@@ -145,7 +145,7 @@ class Special:
         if isinstance(answer, Finding):
             return [Finding(f"{answer.what}: {what}", answer.command, answer.detail)]
         did = answer[0]
-        made_there = what == NOWHERE and "--state" in did["words"]  # a population that is yet to be written
+        made_there = what == NOWHERE and {"--state", "--resume"} & {*did["words"]}  # what is yet to be written
         wrong = did["code"] == 0 and not made_there
         accepted = [Finding(f"exit code 0 for {what}", " ".join(did["words"]), did["out"])] if wrong else []
         found = accepted + judged(did, first=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from scripts.fuzzing.kinds import MADE, OUT, STUDY, Kind, main_of
+from scripts.fuzzing.kinds import MADE, OUT, TEXTS, Kind, main_of
 from scripts.fuzzing.mutations import SCRIPT
 
 ROOT: Final = Path(__file__).parent.parent.parent
@@ -133,11 +133,17 @@ class Samples:
         if path.exists():
             return path
         recipe = MADE[name]
-        if recipe == "@fuzz study":
-            self.path("bag.yaml")  # which it names
-            path.write_text(STUDY, encoding="utf-8")
+        if recipe.startswith("@text"):
+            for other in recipe.split()[1:]:
+                self.path(other)  # which it names
+            path.write_text(TEXTS[name], encoding="utf-8")
         elif recipe.startswith("@gzip "):
             path.write_bytes(gzip.compress(self.path(recipe.split()[1]).read_bytes(), mtime=0))
+        elif recipe.startswith("@parquet "):
+            import pyarrow.csv  # noqa: PLC0415 - takes long, and is rarely needed
+            import pyarrow.parquet  # noqa: PLC0415
+
+            pyarrow.parquet.write_table(pyarrow.csv.read_csv(self.path(recipe.split()[1])), path)
         elif recipe.startswith("@") and "/" in recipe:
             shutil.copy(ROOT / recipe[1:], path)
         elif recipe.startswith("@"):
@@ -199,7 +205,7 @@ class Trials:
         named = " ".join(answer[-1]["words"])
         if answer[0]["code"] == BAD_INPUT and (written := list((self.folder / OUT).iterdir())):
             found.append(Finding("written in spite of bad input", named, str(written)))
-        if "--state" not in command and path.read_bytes() != content:
+        if "--state" not in command and "--resume" not in command and path.read_bytes() != content:
             found.append(Finding("the input was changed", named, file))
         for each in self.folder.rglob("*"):
             if each.name.startswith(LEFT):

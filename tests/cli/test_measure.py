@@ -110,7 +110,7 @@ def test_without_a_meter_the_bag_has_times_and_makespan_is_accepted(lpsched, tmp
     assert (answer["runs"], answer["unfinished"]) == (4, 0)
     assert answer["files"] == [str(output), str(tmp_path / "node.samples.jsonl"), str(bag)]
     assert "watts" not in answer
-    assert "2 settings, 4 to 4 runs; each is kept in" in err
+    assert "2 settings, 4 runs; each is kept in" in err
     code, solved, _ = lpsched("solve", str(bag), "--objective", "makespan", "--json")
     assert (code, solved["status"]) == (0, "optimal")
     times = read_measurements(output).seconds

@@ -52,6 +52,14 @@ SAMPLES = (
 )
 
 
+@pytest.mark.parametrize("began", [10000.0, None, ["x"], "x" * 100_001])
+def test_a_head_must_say_in_words_when_it_began(tmp_path, began):
+    path = tmp_path / "node.samples.jsonl"
+    path.write_text(json.dumps(head() | {"began": began}) + "\n")
+    with pytest.raises(InstanceError, match="without a text as began"):
+        read_samples(path)
+
+
 def test_samples_are_read_as_they_were_written(tmp_path):
     path = tmp_path / "node.samples.jsonl"
     with SampleLines(path, head(), resume=False) as lines:

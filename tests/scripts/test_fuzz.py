@@ -16,7 +16,7 @@ from scripts.fuzzing import special
 from scripts.fuzzing.kinds import KINDS, MADE, main_of
 from scripts.fuzzing.minimise import smaller
 from scripts.fuzzing.mutations import EXACTS, SCRIPT, broken
-from scripts.fuzzing.trials import Finding, Samples, Worker, contradictions, judged
+from scripts.fuzzing.trials import Finding, Samples, Trials, Worker, commands_of, contradictions, judged
 
 pytestmark = pytest.mark.unwatched  # scripts are not covered code
 
@@ -128,7 +128,29 @@ def test_a_file_is_made_smaller_while_it_fails():
 def test_kinds_name_files_that_can_be_made():
     for kind in KINDS.values():
         assert {*kind.files, *kind.needed(), *map(main_of, kind.files)} <= MADE.keys(), kind.name
-        assert all("FILE" in command or "MAIN" in command for command in kind.commands), kind.name
+        named = all("FILE" in command or "MAIN" in command for command in kind.commands)
+        assert named or kind.name == "samples", kind.name  # that file is found beside the output
+
+
+@pytest.fixture(scope="module")
+def trials(tmp_path_factory):
+    with Worker() as worker:
+        yield Trials(worker, tmp_path_factory.mktemp("trials"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_each_command_reads_one_of_its_files_while_that_is_whole(trials, kind):
+    """A command that rejects its own options or all files would find nothing."""
+
+    def is_read(file, command):
+        trials.place(kind, file).write_bytes(trials.samples.path(file).read_bytes())
+        answer = trials.worker.ask(trials.folder, commands_of(command, file), 120)
+        assert not isinstance(answer, Finding), answer
+        return {each["code"] for each in answer} <= {0, 1}
+
+    for command in kind.commands:
+        assert any(is_read(file, command) for file in kind.files), command
 
 
 def ended(worker, folder):

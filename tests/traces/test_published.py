@@ -121,7 +121,7 @@ def test_rounds_scenarios_and_units_are_not_mixed(tmp_path):
         ("veed", VEED, "c5.csv", "the file: got the name 'c5.csv', expected CODEC-INSTANCE.csv or CODEC/INSTANCE/data"),
         ("zeus", VEED, "summary_power_x.csv", "line 1: got no column 'network', expected the columns network, dataset"),
         ("veed", ZEUS, "avc-c5_large.csv", "line 1: got no column 'height', expected the columns height, duration [s]"),
-        ("mlperf", ZEUS, "a.csv", "expected one round, scenario and unit"),
+        ("mlperf", ZEUS, "a.csv", "line 1: got no column 'version', expected the columns version, SystemType"),
     ],
 )
 def test_other_files_are_rejected(tmp_path, source, file, name, said):
