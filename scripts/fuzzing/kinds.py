@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 SHORT: Final = "--effort fast --time-limit 2"
+OFFLINE: Final = "version=v3.1,SystemType=datacenter,Scenario=Offline"
 HOURS: Final = "--horizon 2h --start 2024-01-09T03:00Z --effort fast"
 MADE: Final = {  # sample: a file of the checkout, or the command that makes it of other samples
     "bag.yaml": "@instances/tiny.yaml",
@@ -315,8 +316,7 @@ KINDS: Final = {
             ("runs.csv", "runs.parquet", "mlperf.csv", "summary_power_toy.csv", "avc-c5_large.csv"),
             (
                 "import runs FILE -o out/bag.yaml --fill && show out/bag.yaml",
-                "import runs FILE -o out/bag.yaml --source mlperf --json --where version=v3.1,SystemType=datacenter,"
-                "Scenario=Offline",
+                f"import runs FILE -o out/bag.yaml --source mlperf --json --where {OFFLINE}",
                 "import runs FILE -o out/bag.yaml --source veed && show out/bag.yaml",
                 "import runs FILE -o out/bag.yaml --source zeus && show out/bag.yaml",
             ),

@@ -133,32 +133,40 @@ class Samples:
         if path.exists():
             return path
         recipe = MADE[name]
-        if recipe.startswith("@text"):
-            for other in recipe.split()[1:]:
-                self.path(other)  # which it names
-            path.write_text(TEXTS[name], encoding="utf-8")
-        elif recipe.startswith("@gzip "):
-            path.write_bytes(gzip.compress(self.path(recipe.split()[1]).read_bytes(), mtime=0))
-        elif recipe.startswith("@parquet "):
-            import pyarrow.csv  # noqa: PLC0415 - takes long, and is rarely needed
-            import pyarrow.parquet  # noqa: PLC0415
-
-            pyarrow.parquet.write_table(pyarrow.csv.read_csv(self.path(recipe.split()[1])), path)
-        elif recipe.startswith("@") and "/" in recipe:
-            shutil.copy(ROOT / recipe[1:], path)
-        elif recipe.startswith("@"):
-            self.path(recipe[1:])
+        if recipe.startswith("@"):
+            self._taken(name, recipe[1:], path)
         else:
-            words = recipe.split()
-            for word in words:
-                if word in MADE and word != name:
-                    self._with_beside(word)
-            answer = self.worker.ask(self.folder, [words], 120)
-            if isinstance(answer, Finding) or answer[0]["code"] != 0:
-                raise SystemExit(f"cannot make the sample {name}: {answer}")
+            self._from_command(name, recipe.split())
         if not path.exists():
             raise SystemExit(f"no sample {name}; there are {sorted(each.name for each in self.folder.iterdir())}")
         return path
+
+    def _taken(self, name: str, recipe: str, path: Path) -> None:
+        """Make a sample without a command: of the checkout, a text, or another one in another form."""
+        match recipe.split():
+            case ["text", *others]:
+                for other in others:
+                    self.path(other)  # which it names
+                path.write_text(TEXTS[name], encoding="utf-8")
+            case ["gzip", other]:
+                path.write_bytes(gzip.compress(self.path(other).read_bytes(), mtime=0))
+            case ["parquet", other]:
+                import pyarrow.csv  # noqa: PLC0415 - takes long, and is rarely needed
+                import pyarrow.parquet  # noqa: PLC0415
+
+                pyarrow.parquet.write_table(pyarrow.csv.read_csv(self.path(other)), path)
+            case [other] if "/" in other:
+                shutil.copy(ROOT / other, path)
+            case [other]:
+                self.path(other)  # whose command makes this one, too
+
+    def _from_command(self, name: str, words: list[str]) -> None:
+        for word in words:
+            if word in MADE and word != name:
+                self._with_beside(word)
+        answer = self.worker.ask(self.folder, [words], 120)
+        if isinstance(answer, Finding) or answer[0]["code"] != 0:
+            raise SystemExit(f"cannot make the sample {name}: {answer}")
 
     def _with_beside(self, name: str) -> None:
         """Make a sample and the tables that it names."""

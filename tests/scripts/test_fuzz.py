@@ -143,14 +143,12 @@ def trials(tmp_path_factory):
 def test_each_command_reads_one_of_its_files_while_that_is_whole(trials, kind):
     """A command that rejects its own options or all files would find nothing."""
 
-    def is_read(file, command):
-        trials.place(kind, file).write_bytes(trials.samples.path(file).read_bytes())
-        answer = trials.worker.ask(trials.folder, commands_of(command, file), 120)
-        assert not isinstance(answer, Finding), answer
-        return {each["code"] for each in answer} <= {0, 1}
-
     for command in kind.commands:
-        assert any(is_read(file, command) for file in kind.files), command
+        found = []
+        for file in kind.files:
+            trials.place(kind, file).write_bytes(trials.samples.path(file).read_bytes())
+            found.append(trials.worker.ask(trials.folder, commands_of(command, file), 120))
+        assert any(all(each["code"] in {0, 1} for each in answer) for answer in found), (command, found)
 
 
 def ended(worker, folder):
