@@ -84,7 +84,7 @@ class Worker:
             started = moved = time.monotonic()
             while not selector.select(0.5):
                 now, used_now = time.monotonic(), _processor_seconds(process.pid)
-                if used_now - used > 0.2:
+                if abs(used_now - used) > 0.2:  # less where a process has ended
                     used, moved = used_now, now
                 why = ""
                 if used_now - began > seconds * len(commands):
@@ -113,12 +113,19 @@ class Worker:
 
 
 def _processor_seconds(pid: int) -> float:
-    """Return what a process has used of processors, or the clock where the system does not say."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    except (OSError, IndexError):
-        return time.monotonic()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Return what a process and those it started have used of processors; the clock where the system does not say."""
+    ticks, processes = 0, [pid]
+    while processes:
+        home = Path(f"/proc/{processes.pop()}")
+        try:
+            fields = (home / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))  # its own, and of processes that have ended
+            for task in (home / "task").iterdir():
+                processes += map(int, (task / "children").read_text(encoding="ascii").split())
+        except (OSError, IndexError):
+            if not ticks:
+                return time.monotonic()
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 class Samples:
