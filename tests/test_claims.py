@@ -17,6 +17,10 @@ from lpsched.errors import InstanceError
 from lpsched.facility.certificate.boxes import HEAT, OUTLET, Box, Cut, Step, check
 from lpsched.facility.files import write_proof
 from lpsched.model.answers import checksum
+from lpsched.model.fields import FrozenDict
+from lpsched.online.certificate.claim import ClustersCertificate
+from lpsched.online.certificate.claim import check as check_arrivals
+from lpsched.online.clusters import clusters_from_dict
 
 TINY = lpsched.read("instances/tiny.yaml")
 ROOM = lpsched.read("instances/facility-tiny.yaml")
@@ -310,6 +314,57 @@ def test_slots_that_make_the_checker_look_too_long_are_rejected_in_words(tmp_pat
     monkeypatch.setattr("lpsched.online.certificate.claim.MOST_STEPS", 1000)
     (claim,) = lpsched.verify(day, [tmp_path / "d.json"]).files
     assert claim.reasons == ("its slots are too many: checking takes more than 1,000 steps",)
+
+
+def test_certificates_of_days_with_too_many_numbers_or_names_are_rejected_in_some_words(monkeypatch):
+    day = lpsched.read("instances/utility-250.yaml")
+    proof = lpsched.certify(day, time_limit=1.0)
+    assert check_arrivals(day, proof).accepted
+    more = type(proof.machine_prices)({f"other {k}": () for k in range(1000)} | dict(proof.machine_prices))
+    reasons = check_arrivals(day, replace(proof, machine_prices=more)).reasons
+    assert len(reasons) == 20
+    assert reasons[0] == "it prices machine type 'other 0', which the day does not have"
+    numbers = len(proof.edges) + sum(map(len, proof.machine_prices.values()))
+    monkeypatch.setattr("lpsched.online.certificate.claim.MOST_NUMBERS", numbers - 1)
+    (reason,) = check_arrivals(day, proof).reasons
+    assert reason == f"it has {numbers:,} edges and prices, where at most {numbers - 1:,} are checked"
+
+
+def test_corners_that_are_not_listed_prove_the_same(monkeypatch):
+    day = lpsched.read("instances/utility-250.yaml")
+    proof = lpsched.certify(day, time_limit=1.0)
+    listed = check_arrivals(day, proof).proved
+    monkeypatch.setattr("lpsched.online.certificate.claim.MOST_LISTED", 0)
+    assert check_arrivals(day, proof).proved == listed
+
+
+# Two tasks on 2 nodes each. By the curve these take 1e-30 / (1e15 - 1) = 1e-45 W, less than any power of a file: none.
+# So 1e30 s of both take no energy, and a price of energy that would leave them 1 - 1e-15 J * price proves nothing.
+def test_powers_between_points_of_a_curve_are_the_same_to_the_verifier_and_to_the_certificate(tmp_path):
+    task = {"arrival_seconds": 0, "task_type": "t", "cores": 2, "utility": "f"}
+    faint = clusters_from_dict(
+        {
+            "format": "lpsched-clusters/1",
+            "name": "faint",
+            "clusters": [{"name": "c", "nodes": 4}],
+            "task_types": [{"name": "t"}],
+            "seconds": {"t": {"c": {"1": 1e30, "1000000000000000": 1e30}}},
+            "watts": {"t": {"c": {"1": 0.0, "1000000000000000": 1e-30}}},
+            "utility_functions": {"f": [{"after_seconds": 0, "starts_at": 1.0}]},
+            "period": {"energy_constraint_joules": 1.9993135316196856e-15},
+            "tasks": [task, task],
+        }
+    )
+    (tmp_path / "both.csv").write_text("task,cluster,nodes,start_seconds\n0,c,1-2,0\n1,c,3-4,0\n")
+    prices = FrozenDict({"c": (Fraction(0),)})
+    slots, joule = (Fraction(0), Fraction(1)), Fraction("999999999999998.875")
+    proof = ClustersCertificate(faint.name, faint.content_hash, Fraction("1.99932"), slots, prices, joule)
+    lpsched.write(proof, tmp_path / "proof.json")
+    both, claim = lpsched.verify(faint, [tmp_path / "both.csv", tmp_path / "proof.json"]).files
+    assert both.accepted
+    assert both.to_dict()["utility"] == 2.0
+    assert both.to_dict()["energy_joules"] == 0.0
+    assert not claim.accepted
 
 
 def test_prices_that_make_the_checker_look_too_long_are_rejected_in_words(room_proof, monkeypatch):

@@ -340,6 +340,8 @@ class Clusters(ArrivingInstance):
         if seconds is None:
             return None
         watts = None if self.watts is None else self.watts.at(task_type, column, nodes)
+        if watts is not None and watts < SMALLEST:  # between two points of a curve: as small as no double of a file
+            watts = 0.0
         return Run(nodes, seconds, watts)
 
     def nodes_of(self, kind: Kind, column: int) -> int | None:

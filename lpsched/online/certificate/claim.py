@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import quote, quoted_hash
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 # Tasks that run equally long are looked at together, and their most promising columns first.
 FEW: Final = 3  # tasks for which corners are not listed
+MOST_LISTED: Final = 2_000_000  # corners of a task type on all columns, some 160 bytes each; more are not listed either
 NOTHING: Final = -(1 << 4096)  # less than any gain: for tasks that must run
 
 
@@ -45,11 +46,11 @@ def gains(instance: Day | Clusters, slots: list[Slots], per_joule: int) -> Itera
 
 
 def _of_day(day: Day, slots: list[Slots], per_joule: int) -> Iterator[int]:
-    span = _span(day.period)
+    span, listed = _span(day.period), _fit(slots, len(day.modes))
     functions = memoryview(day.function_numbers).cast("q")
     for i, by_function in _alike(day.arriving.arrival_seconds, day.arriving.type_numbers, functions).items():
         columns = [
-            Column(slots[j], Run(fixed(e), joule_price(per_joule, e, a)), span)
+            Column(slots[j], Run(fixed(e), joule_price(per_joule, e, a)), span, listed=listed)
             for (j, _), e, a in zip(day.modes, day.seconds.row(i), day.watts.row(i), strict=True)
             if e is not None and a is not None
         ]
@@ -58,12 +59,12 @@ def _of_day(day: Day, slots: list[Slots], per_joule: int) -> Iterator[int]:
 
 
 def _of_clusters(clusters: Clusters, slots: list[Slots], per_joule: int) -> Iterator[tuple[int | None, int]]:
-    span, waiting = _span(clusters.period), clusters.waiting
+    span, waiting, fit = _span(clusters.period), clusters.waiting, _fit(slots, len(clusters.modes))
     kinds = memoryview(clusters.kind_numbers).cast("q")
     functions = kinds if waiting is not None else memoryview(clusters.function_numbers).cast("q")
     for i, by_function in _alike(clusters.arriving.arrival_seconds, kinds, functions).items():
         kind = clusters.kinds[i]
-        listed = sum(len(arrivals) for arrivals in by_function.values()) > FEW
+        listed = fit and sum(len(arrivals) for arrivals in by_function.values()) > FEW
         columns, fastest, places = [], float("inf"), set()
         for column, (c, _) in enumerate(clusters.modes):
             seconds, nodes = clusters.seconds_of(kind, column), clusters.nodes_of(kind, column)
@@ -81,6 +82,11 @@ def _of_clusters(clusters: Clusters, slots: list[Slots], per_joule: int) -> Iter
             else:
                 found = _gains_of(Rising(waiting, fastest, kind.cores), columns, arrivals, NOTHING)
             yield from ((place, gain) for gain in found)
+
+
+def _fit(slots: list[Slots], columns: int) -> bool:
+    """Return whether the corners of a task type on all columns can be listed: two for each edge."""
+    return 2 * len(slots[0].edges) * columns <= MOST_LISTED
 
 
 def _span(period: Period) -> Span:
@@ -135,7 +141,9 @@ CLUSTERS_FORMAT: Final = "lpsched-clusters-certificate/1"
 FORMATS: Final = (FORMAT, CLUSTERS_FORMAT)
 OBJECTIVE: Final = "utility"
 WAITING: Final = "waiting"  # minus what it costs
-MOST_STEPS: Final = 500_000_000  # corners that a certificate is checked at: a quarter of an hour; ours take a million
+MOST_STEPS: Final = 100_000_000  # corners that a certificate is checked at: ten minutes; ours take some million
+MOST_NUMBERS: Final = 1_000_000  # edges and prices; ours have some ten thousand
+MOST_REASONS: Final = 20  # for a rejection
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +185,7 @@ def of_clusters(certificate: DayCertificate, objective: str) -> ClustersCertific
 
 def check(instance: Day | Clusters, certificate: DayCertificate) -> Verdict:
     """Derive the bound again, from the instance and the prices alone."""
-    reasons = tuple(_objections(instance, certificate))
+    reasons = tuple(islice(_objections(instance, certificate), MOST_REASONS))
     if reasons:
         return Verdict(certificate.bound, None, reasons)
     try:
@@ -232,35 +240,36 @@ def _down(exact: Fraction) -> int:
     return (exact.numerator << PLACES) // exact.denominator
 
 
-def _objections(instance: Day | Clusters, certificate: DayCertificate) -> list[str]:
-    """Return what is wrong with a certificate before any number is worked out."""
+def _objections(instance: Day | Clusters, certificate: DayCertificate) -> Iterator[str]:
+    """Yield what is wrong with a certificate before any number is worked out."""
     many = isinstance(instance, Clusters)
     whole, part, do = ("clusters", "cluster", "do") if many else ("day", "machine type", "does")
-    found = []
     if many != isinstance(certificate, ClustersCertificate):
-        found.append(f"it is not about {'clusters' if many else 'a day'}")
+        yield f"it is not about {'clusters' if many else 'a day'}"
     elif certificate.instance_hash != instance.content_hash:
         other = "other clusters" if many else "another day"
-        found.append(
-            f"it is about {other}: its hash is {quoted_hash(certificate.instance_hash)}, not {instance.content_hash}"
-        )
+        yield f"it is about {other}: its hash is {quoted_hash(certificate.instance_hash)}, not {instance.content_hash}"
     if isinstance(certificate, ClustersCertificate) and certificate.objective != objective_of(instance):
-        found.append(f"its objective is {quote(certificate.objective)}, not {objective_of(instance)!r}")
+        yield f"its objective is {quote(certificate.objective)}, not {objective_of(instance)!r}"
+    names, priced = set(machines_of(instance)), certificate.machine_prices
+    yield from (f"it has no prices for {part} {name!r}" for name in sorted(names - set(priced)))
+    for name in sorted(set(priced) - names):
+        yield f"it prices {part} {quote(name)}, which the {whole} {do} not have"
+    yield from _objections_to_prices(certificate, part)
+    if certificate.per_joule > 0 and instance.period.energy_constraint_joules is None:
+        yield "it has a price of a joule, but energy is not limited"
+
+
+def _objections_to_prices(certificate: DayCertificate, part: str) -> Iterator[str]:
     edges, priced = certificate.edges, certificate.machine_prices
+    if (numbers := len(edges) + sum(map(len, priced.values()))) > MOST_NUMBERS:
+        yield f"it has {numbers:,} edges and prices, where at most {MOST_NUMBERS:,} are checked"
     if len(edges) <= 1 or any(one >= other for one, other in pairwise(edges)):
-        found.append("its slots are none, or do not follow each other")
-    names = set(machines_of(instance))
-    found += [f"it has no prices for {part} {name!r}" for name in sorted(names - set(priced))]
-    found += [
-        f"it prices {part} {quote(name)}, which the {whole} {do} not have" for name in sorted(set(priced) - names)
-    ]
+        yield "its slots are none, or do not follow each other"
     for name, prices in priced.items():
         if len(prices) != len(edges) - 1:
-            found.append(f"it has {len(prices)} prices for {part} {quote(name)}, for {len(edges) - 1} slots")
+            yield f"it has {len(prices)} prices for {part} {quote(name)}, for {len(edges) - 1} slots"
         if any(price < 0 for price in prices):
-            found.append(f"a price for {part} {quote(name)} is negative")
+            yield f"a price for {part} {quote(name)} is negative"
     if certificate.per_joule < 0:
-        found.append("its price of a joule is negative")
-    if certificate.per_joule > 0 and instance.period.energy_constraint_joules is None:
-        found.append("it has a price of a joule, but energy is not limited")
-    return found
+        yield "its price of a joule is negative"

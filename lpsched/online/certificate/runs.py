@@ -280,7 +280,7 @@ class Column:
         k = utility.interval(first + self.seconds - arrival)
         most = worth = utility.most(k, first + self.seconds - arrival) - self.price
         while most > best:
-            self.slots.steps.spend(1)
+            self.slots.steps.spend(3)  # as long as three corners take
             best = max(best, self._share_of(worth, right) - self.cost(right))
             if right >= last:
                 break

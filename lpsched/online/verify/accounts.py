@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Times as whole numbers of 2^-160, and rounded starts.
 #
-# Every time in a day, being 0 or at least 1e-30, is such a number, so ends are exact sums of integers.
+# Every time in a day, being 0 or at least 1e-30, is such a number, so ends are exact sums of integers. Watts are, too.
 #
 # Start times are decimal numbers that someone rounded, so a task may start before its arrival, or before the
 # end of the one before it, by a billionth of that time.
