@@ -201,10 +201,10 @@ def require_output(output: Path, endings: Iterable[str], *inputs: Path) -> None:
 
     if not output.name.lower().endswith(tuple(endings)):
         raise OutputError(f"cannot write {output}: expected the ending {' or '.join(endings)}; choose one")
+    require_place(output)  # first: a name may be too long to ask whether it exists
     for given in inputs:
         if output.exists() and given.exists() and output.samefile(given):
             raise OutputError(f"cannot write {output}: it is what is read; choose another name")
-    require_place(output)
 
 
 def require_new(path: Path, hint: str) -> None:

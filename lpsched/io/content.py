@@ -338,7 +338,7 @@ class AddedLines:
         require_place(path)
         if not (resume or overwrite) and path.exists() and path.stat().st_size:
             raise OutputError(f"{path} exists; choose another name or add --resume or --force")
-        self.path, self.kind = path, kind
+        self.path, self.kind, self._is_new = path, kind, not path.exists()
         try:
             self._file = path.open("a+b", buffering=0)
         except OSError as error:
@@ -357,7 +357,10 @@ class AddedLines:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close the file, which lets go of the lock."""
+        """Close the file, which lets go of the lock; a new one without lines is removed."""
+        with contextlib.suppress(OSError):
+            if self._is_new and not self._file.seek(0, os.SEEK_END):
+                self.path.unlink()
         self._file.close()
 
     def add_line(self, line: Mapping[str, Any]) -> None:

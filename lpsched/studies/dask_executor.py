@@ -6,6 +6,7 @@ import contextlib
 import logging
 import pickle
 import socket
+import ssl
 import threading
 import time
 import uuid
@@ -36,6 +37,12 @@ except ImportError:  # an optional package, checked on use
 
 CONNECTING_SECONDS: Final = 5.0
 NEEDED: Final = "the address that 'dask scheduler' prints, such as tcp://10.0.0.1:8786"
+FRAMES_BYTES: Final = 8
+MOST_FRAMES: Final = 1000  # of a greeting, which has two or three
+WEB_SOCKET: Final = (
+    "GET / HTTP/1.1\r\nHost: {host}:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: bHBzY2hlZC1scHNjaGVkIQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
 SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
 GO_ON: Final = "runs that were written stay: go on with --resume"
 BROKEN: Final = "the connection broke"
@@ -49,8 +56,8 @@ def connected(address: str) -> Iterator[Any]:
         try:
             _require_answer(address)
             with warnings.catch_warnings(action="ignore"):  # versions are looked at by `require_same`
-                client = distributed.Client(address, timeout=CONNECTING_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
+                client = _client_of(address)
+        except Exception as error:  # what answers may be anything, and Dask raises as much
             raise WorkersError(
                 f"no Dask scheduler answers at {address!r} ({error}); start one with 'dask scheduler' and "
                 "give the address that it prints, such as tcp://10.0.0.1:8786"
@@ -72,11 +79,55 @@ def require_address(address: str) -> tuple[str, str, int]:
     raise InstanceError("", (issue,))
 
 
+def _client_of(address: str) -> Any:  # noqa: ANN401 - of Dask
+    """Return a client of Dask; wait no longer than for the first answer, where Dask would not end."""
+    made: SimpleQueue[Any] = SimpleQueue()
+    # One that was never connected is not closed when it is deleted: that takes ten seconds, and a traceback.
+    client_class = type("Client", (distributed.Client,), {"__del__": lambda _: None})
+
+    def make() -> None:
+        try:
+            made.put(client_class(address, timeout=CONNECTING_SECONDS, set_as_default=False))
+        except BaseException as error:  # noqa: BLE001 - it is raised by the thread that waits
+            made.put(error)
+
+    threading.Thread(target=make, daemon=True).start()
+    try:
+        found = made.get(timeout=CONNECTING_SECONDS)
+    except Empty:
+        raise OSError("it stops answering") from None
+    if isinstance(found, BaseException):
+        raise found
+    return found
+
+
 def _require_answer(address: str) -> None:
-    """Raise an error if nothing listens there or speaks first, as a scheduler does; Dask's client would wait longer."""
+    """Raise an error if nothing answers there as a scheduler does; Dask's client would wait longer.
+
+    A scheduler speaks first over TCP: eight bytes say of how many frames its greeting is. By TLS and web sockets it
+    answers a greeting of ours.
+    """
     scheme, host, port = require_address(address)
-    with socket.create_connection((host, port), CONNECTING_SECONDS) as connection:
-        if scheme == "tcp" and not connection.recv(1):
+    until = time.monotonic() + CONNECTING_SECONDS
+    with contextlib.ExitStack() as stack:
+        connection = stack.enter_context(socket.create_connection((host, port), CONNECTING_SECONDS))
+        if scheme in {"tls", "wss"}:
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # Dask's client checks who it is
+            with contextlib.suppress(ssl.SSLError):  # it may want a certificate of ours: it has answered
+                connection = stack.enter_context(context.wrap_socket(connection, server_hostname=host))
+        elif scheme == "ws":
+            connection.sendall(WEB_SOCKET.format(host=host, port=port).encode())
+        if scheme == "tcp":
+            greeting = b""
+            while len(greeting) < FRAMES_BYTES:
+                connection.settimeout(max(0.01, until - time.monotonic()))
+                if not (more := connection.recv(FRAMES_BYTES - len(greeting))):
+                    raise OSError("it closes the connection")
+                greeting += more
+            if not 0 < int.from_bytes(greeting, "little") <= MOST_FRAMES:
+                raise OSError(f"it greets with {quote(greeting.decode('latin-1'))}")
+        elif scheme == "ws" and not connection.recv(1):
             raise OSError("it closes the connection")
 
 
