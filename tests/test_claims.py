@@ -83,6 +83,17 @@ def test_the_terms_that_the_caller_names_are_those_of_the_verdict(made, tmp_path
     assert verdicts(TINY, made("own.json"), power_cap=CAP) == ["other terms"]  # it knows of no cap
 
 
+def test_rows_of_a_schedule_are_held_against_the_terms_that_the_caller_names(tmp_path):
+    # 12 s long, 700 W: all that is rejected here is valid for the bag itself.
+    lpsched.write(lpsched.solve(TINY, objective="makespan", effort="fast").schedule, tmp_path / "s.csv", instance=TINY)
+    assert verdicts(TINY, tmp_path / "s.csv") == ["accepted"]
+    assert verdicts(TINY, tmp_path / "s.csv", power_cap=699.0) == ["rejected"]
+    assert verdicts(TINY, tmp_path / "s.csv", deadline=11.0) == ["rejected"]
+    (tmp_path / "none.csv").write_text("task_type,machine_type,machine\n")  # to run nothing is no answer to a deadline
+    assert verdicts(TINY, tmp_path / "none.csv") == ["accepted"]
+    assert verdicts(TINY, tmp_path / "none.csv", deadline=20.0) == ["rejected"]
+
+
 def test_terms_that_are_the_bags_own_are_the_bags_own(made):
     # The bag sells for 0.02 USD and has no deadline: null and the same number say the same.
     proof = made("p.json")
@@ -142,6 +153,7 @@ def test_a_plan_and_its_proof_are_about_the_horizon_that_is_named(planned):
     assert verdicts(bag, *files, horizon=3600.0) == ["other terms"] * 2
     assert verdicts(bag, *files, deadline=7200.0) == ["accepted"] * 2
     assert verdicts(bag, *files, horizon=7200.0, price=3.0) == ["other terms"] * 2
+    assert verdicts(bag, *files, horizon=7200.0, power_cap=9.0) == ["other terms"] * 2
     assert verdicts(bag, folder / "plan.json", folder / "plan.json", horizon=7200.0) == ["accepted"] * 2
 
 
@@ -157,6 +169,25 @@ def test_a_price_of_carbon_is_named(planned):
     assert plan.accepted
     assert proof.accepted
     assert plan.facts["cost"] >= proof.proved
+
+
+def test_a_plan_leaves_out_tasks_only_where_each_has_a_price(planned, tmp_path):
+    bag, folder = planned
+    content = json.loads((folder / "plan.json").read_text())
+    assert bag.prices.per_bag is not None
+    assert not bag.prices.per_task
+    for key, value in content.items():
+        if isinstance(value, list) and key == "groups":
+            content[key] = value[:-1]
+    (tmp_path / "less.json").write_text(json.dumps(content))
+    assert verdicts(bag, tmp_path / "less.json", horizon=7200.0) == ["rejected"]
+
+
+def test_a_price_of_carbon_does_not_matter_to_a_claim_about_carbon(planned, tmp_path):
+    bag, _ = planned
+    proof = lpsched.horizon.plan(bag, objective="carbon", horizon=7200.0, effort="fast").certificate
+    lpsched.write(proof, tmp_path / "c.json")
+    assert verdicts(bag, tmp_path / "c.json", horizon=7200.0, carbon_price=1.0) == ["accepted"]
 
 
 def test_a_schedule_is_not_about_a_horizon(made, tmp_path):

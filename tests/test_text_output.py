@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lpsched.cli.console import PrintableFormatter, print_json, print_tables
+from lpsched.cancellation import Progress
+from lpsched.cli.console import PrintableFormatter, ProgressLine, print_json, print_lines, print_tables
 from lpsched.cli.main import run
 from lpsched.io.content import csv_bytes
 from lpsched.report.html.page import Paragraph, Section, Table, page
@@ -24,57 +25,65 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "lpsched"
 # Every module that writes text to a terminal, as CSV or HTML, or loads what does.
 PLACES = {
-    "cli/console.py": {
-        "stdout.write",
-        "stderr.write",
-        "logging.basicConfig",
-        "console.print",
-        "rich.console",
-        "rich.text",
-    },
-    "__main__.py": {"stderr.write"},  # a fixed word
-    "measure/probes.py": {"stderr.write"},  # a number of ours
+    "__main__.py": {"sys.stdout", "sys.stderr"},  # they are closed, or get a fixed word
+    "cli/console.py": {"logging.basicConfig", "rich.console", "rich.text", "sys.stderr", "sys.stdout"},
+    "cli/generate.py": {"sys.stderr", "sys.stdout"},  # a table, by `print_tables`
+    "cli/main.py": {"sys.__stdout__", "sys.exit", "sys.stderr", "sys.stdout"},  # they are flushed or closed
+    "cli/serve.py": {"sys.stdout"},  # it is flushed
     "io/content.py": {"csv.writer"},
-    "report/tables.py": {"rich.text"},
+    "measure/probes.py": {"sys.stderr"},  # a number of ours
+    "measure/supervisor.py": {"os.write"},  # JSON into a pipe
     "report/html/page.py": {"jinja2.Environment"},
+    "report/tables.py": {"rich.text"},
+    "serve/worker.py": {"sys.stderr", "sys.stdout"},  # messages into a pipe; a traceback in printable characters
     "text.py": {"html.escape"},
 }
 # Text of ours that a template writes as it is: figures of Matplotlib, the script, the style, the slider's data.
 SAFE = {"part.opening", "part.body", "part.data", "policy", "style", "script"}
-CALLS = {
-    *("print", "console.print", "typer.echo", "typer.secho", "stdout.write", "stderr.write", "stdout.writelines"),
-    *("csv.writer", "csv.DictWriter", "Markup", "markupsafe.Markup", "html.escape", "jinja2.Environment", "jinja2.Template"),
-    *("logging.basicConfig", "logging.StreamHandler"),
+WRITERS = {
+    *("builtins.print", "pprint.pprint", "traceback.print_exc", "traceback.print_exception", "os.write", "sys.exit"),
+    *("sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__", "/dev/tty", "/dev/stdout", "/dev/stderr"),
+    *("csv.writer", "csv.DictWriter", "markupsafe.Markup", "html.escape", "jinja2.Environment", "jinja2.Template"),
+    *("logging.basicConfig", "logging.StreamHandler", "typer.echo", "typer.secho"),
+    *("rich.console", "rich.text", "rich.print", "click"),
 }  # fmt: skip
-IMPORTS = {"rich.console", "rich.text", "rich", "markupsafe", "click"}
+SOME = re.compile(
+    r"\b(?:print|std(?:out|err)|__std|csv|html|jinja2|Markup|logging|echo|secho|rich|click|exit|pprint|traceback)|os\.write|/dev/"
+)
 
 
 def writers_in(source: str) -> set[str]:
-    """Return what a module calls of `CALLS` and imports of `IMPORTS`, but for types."""
-    found: set[str] = set()
-    if not any(f"{name.rpartition('.')[2]}(" in source for name in CALLS) and not any(
-        name in source for name in IMPORTS
-    ):
-        return found  # most modules: walking through the tree of every one takes seconds
-    waiting: list[ast.AST] = [ast.parse(source)]
+    """Return which of `WRITERS` a module names, by whatever names it imported them, but for types."""
+    if not SOME.search(source):
+        return set()  # walking through the tree of every module takes seconds
+    tree = ast.parse(source)
+    full = {"print": "builtins.print", "Markup": "markupsafe.Markup"}  # what a name stands for
+    nodes, waiting = [], [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue
         waiting += ast.iter_child_nodes(node)
+        nodes.append(node)
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names} & IMPORTS
-        elif isinstance(node, ast.ImportFrom):
-            found |= {node.module} & IMPORTS
-        elif isinstance(node, ast.Call):
-            called = node.func
-            if isinstance(called, ast.Name):
-                found |= {called.id} & CALLS
-            elif isinstance(called, ast.Attribute):
-                of = called.value
-                owner = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
-                found |= {f"{owner}.{called.attr}"} & CALLS
-    return found
+            full |= {each.asname: each.name for each in node.names if each.asname}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            full |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+    imported = {f"{node.module}" for node in nodes if isinstance(node, ast.ImportFrom)}
+    imported |= {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    named = {name for node in nodes for name in named_by(node, full)}
+    return (named | imported | set(full.values()) - {"builtins.print", "markupsafe.Markup"}) & WRITERS
+
+
+def named_by(node: ast.AST, full: dict[str, str]) -> set[str]:
+    """Return what a name, or an attribute of one, stands for; or a text that is the name of a terminal."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return {node.value}
+    if isinstance(node, ast.Name):
+        return {full.get(node.id, node.id)}
+    if isinstance(node, ast.Attribute):
+        return {f"{of}.{node.attr}" for of in named_by(node.value, full) if of}
+    return set()
 
 
 def test_every_place_that_writes_text_is_known():
@@ -89,12 +98,28 @@ def test_every_place_that_writes_text_is_known():
 @pytest.mark.parametrize(
     ("source", "writer"),
     [
-        ("print(name)", "print"),
-        ("import sys\nsys.stdout.write(name)", "stdout.write"),
-        ("csv.writer(file)", "csv.writer"),
-        ("Markup(name)", "Markup"),
-        ("typer.echo(name)", "typer.echo"),
+        ("print(name)", "builtins.print"),
+        ("say = print", "builtins.print"),
+        ("import builtins\nbuiltins.print(name)", "builtins.print"),
+        ("import sys\nsys.stdout.write(name)", "sys.stdout"),
+        ("import sys\nsys.stdout.buffer.write(name)", "sys.stdout"),
+        ("import sys\nwrite = sys.stderr.writelines", "sys.stderr"),
+        ("import sys\nsys.__stdout__.write(name)", "sys.__stdout__"),
+        ("from sys import stdout as out\nout.write(name)", "sys.stdout"),
+        ("import json, sys\njson.dump(name, sys.stdout)", "sys.stdout"),
+        ("import sys as s\ns.exit(name)", "sys.exit"),
+        ("import os\nos.write(1, name)", "os.write"),
+        ("open('/dev/tty', 'w')", "/dev/tty"),
+        ("import csv\ncsv.writer(file)", "csv.writer"),
+        ("from csv import writer\nwriter(file)", "csv.writer"),
+        ("from html import escape", "html.escape"),
+        ("from jinja2 import Environment as E", "jinja2.Environment"),
+        ("import traceback\ntraceback.print_exc()", "traceback.print_exc"),
+        ("Markup(name)", "markupsafe.Markup"),
+        ("from typer import echo", "typer.echo"),
+        ("import typer\ntyper.echo(name)", "typer.echo"),
         ("from rich.text import Text", "rich.text"),
+        ("import rich.console", "rich.console"),
     ],
 )
 def test_a_new_place_is_noticed(source, writer):
@@ -143,6 +168,22 @@ def test_json_says_the_same_in_printable_characters(capsys):
 def test_a_log_is_printable_and_each_message_one_line():
     made = logging.LogRecord("lpsched", logging.ERROR, "", 0, "job %s failed", (HOSTILE,), None)
     assert PrintableFormatter("%(message)s").format(made) == f"job {printable(HOSTILE)} failed"
+
+
+def test_a_traceback_in_a_log_is_printable():
+    error = ValueError(HOSTILE)
+    made = logging.LogRecord("lpsched", logging.ERROR, "", 0, "no", (), (ValueError, error, None))
+    written = PrintableFormatter("%(message)s").format(made)
+    assert is_plain(written)
+    assert r"\x1b[31mx" in written
+
+
+def test_lines_and_progress_are_printable(capsys):
+    print_lines([HOSTILE])
+    assert capsys.readouterr().out == f"{printable(HOSTILE)}\n"
+    progress = ProgressLine(lambda: 0.0)
+    progress.update(Progress(HOSTILE))
+    assert progress.text == printable(HOSTILE)
 
 
 def test_a_page_escapes_and_shows_what_cannot_be_seen():

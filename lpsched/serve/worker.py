@@ -24,6 +24,7 @@ from lpsched.errors import InfeasibleError, InputIssue, InstanceError, LpschedEr
 from lpsched.model.provenance import version_of_lpsched
 from lpsched.serve.operations import JSON, OPERATIONS, Answer, answered, require_pairs, with_time_limit
 from lpsched.serve.requests import read_request
+from lpsched.text import printable_lines
 
 PROGRESS_SECONDS: Final = 0.1  # between two reports
 STATUSES: Final = ((InstanceError, 422), (InfeasibleError, 422), (NotFoundError, 422), (MissingExtraError, 501))
@@ -127,7 +128,7 @@ def respond(head: dict[str, Any], body: bytes, token: _Token, send: Any) -> Answ
     except Exception as error:  # noqa: BLE001 - a bug of ours: the server's log has the traceback, the client has not
         if NO_THREAD in str(error):
             return error_answer(507, "memory-limit", "the work needs more memory than the server allows")
-        traceback.print_exc()
+        sys.stderr.write(printable_lines(traceback.format_exc()))
         return error_answer(500, "internal", INTERNAL)
     finally:
         token.current = None

@@ -45,6 +45,7 @@ def check(lpsched, *given):
     assert "Traceback" not in err
 
 
+@pytest.mark.rotate(12)
 @pytest.mark.parametrize("words", sorted({words for words, each in leaves().items() if reads_a_file(each)} - {"serve"}))
 def test_a_pipe_for_the_file_of_a_command_is_rejected(lpsched, tmp_path, words):
     rest = list(REST.get(words, ()))

@@ -98,6 +98,7 @@ def test_every_option_that_takes_a_path_is_an_input_or_is_checked_as_an_output()
     assert len(WRITING) > 50
 
 
+@pytest.mark.rotate(30)
 @pytest.mark.parametrize(("words", "name"), READING)
 @pytest.mark.parametrize("link", ["symlink", "hardlink"])
 def test_an_output_that_is_the_input_by_another_name_is_rejected(lpsched, tmp_path, words, name, link):
@@ -108,6 +109,16 @@ def test_an_output_that_is_the_input_by_another_name_is_rejected(lpsched, tmp_pa
     code, out, err = lpsched(*called(words, file, option, path))
     assert (code, out, err) == (2, "", f"lpsched: cannot write {path}: it is what is read; choose another name\n")
     assert file.read_text() == "mine"
+
+
+@pytest.mark.rotate(20)
+@pytest.mark.parametrize(("words", "name"), READING)
+def test_an_output_whose_name_is_too_long_is_rejected(lpsched, tmp_path, words, name):
+    option, endings = option_of(words, name)
+    (file := tmp_path / "read.json").write_text("mine")
+    path = tmp_path / ("x" * 300 + endings[0])
+    code, out, err = lpsched(*called(words, file, option, path))
+    assert (code, out, err.startswith(f"lpsched: cannot write {path}: File name too long")) == (2, "", True), err
 
 
 def pairs():
