@@ -16,14 +16,16 @@ import pytest
 from lpsched.bag.files import read_bag, read_rows
 from lpsched.cli import main
 from lpsched.errors import InstanceError
-from lpsched.io import limits
+from lpsched.io import limits, tables
 from lpsched.io import text_files as text_module
 from lpsched.io.content import LineKind, read_lines
 from lpsched.io.documents import read_document
 from lpsched.io.parquet import opened_parquet
 from lpsched.io.rows import read_pieces
+from lpsched.io.tables import read_matrix_file
 from lpsched.io.text_files import CsvRows, whole_lines
 from lpsched.model import table
+from lpsched.model.fields import Amount
 from lpsched.text import DEEPEST_JSON
 from lpsched.traces import sacct, swf
 from lpsched.traces.etc import read_etc
@@ -133,6 +135,19 @@ def test_a_line_may_be_as_long_as_its_limit_over_several_chunks(tmp_path):
             list(whole_lines(tmp_path, given, 19))
 
 
+@pytest.mark.parametrize(
+    ("name", "read"), [("LONGEST_LINE", lambda path: list(CsvRows(path))), ("LONGEST_LOG_LINE", read_sacct)]
+)
+def test_a_line_that_goes_on_over_several_blocks_has_its_limit(tmp_path, monkeypatch, name, read):
+    monkeypatch.setattr(text_module, "BLOCK_BYTES", 4)
+    monkeypatch.setattr(limits, name, len(SACCT) - 1)
+    (tmp_path / "a.csv").write_text(SACCT + "1|COMPLETED|01:00\n" * 5)
+    read(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_text(SACCT + "1|COMPLETED|01:00".ljust(len(SACCT) + 8) + "\n")
+    with pytest.raises(InstanceError, match="a line of more than 19 bytes"):
+        read(tmp_path / "b.csv")
+
+
 @pytest.mark.parametrize(("rows", "letters", "sizes"), [(2, 10**6, [2, 2, 1]), (10, 8, [3, 2]), (10, 3, [1] * 5)])
 def test_rows_are_held_in_small_pieces(tmp_path, monkeypatch, rows, letters, sizes):
     monkeypatch.setattr(limits, "PIECE", rows)
@@ -185,6 +200,37 @@ def test_a_table_has_its_limit_in_every_form(tmp_path, monkeypatch):
         monkeypatch.setattr(table, "MOST_CELLS", 3)
         with pytest.raises(InstanceError, match="seconds: got 2 x 2 cells, expected at most 3"):
             read_bag(tmp_path / "b.json")
+
+
+@pytest.mark.parametrize("form", ["csv", "dense", "triplets"])
+def test_a_matrix_has_its_limit_in_every_form(tmp_path, monkeypatch, form):
+    ones = np.ones((2, 2))
+    path = tmp_path / ("m.csv" if form == "csv" else "m.npz")
+    if form == "csv":
+        path.write_text("1,1\n1,1\n")
+    elif form == "dense":
+        np.savez(path, matrix=ones)
+    else:
+        np.savez(path, rows=[0, 0, 1, 1], columns=[0, 1, 0, 1], values=[1.0] * 4)
+    monkeypatch.setattr(tables, "MOST_CELLS", 4)
+    assert read_matrix_file(path, ("mixing",), Amount("a number"), 2).entries == 4
+    monkeypatch.setattr(tables, "MOST_CELLS", 3)
+    with pytest.raises(InstanceError, match="4 entries, expected at most 3"):
+        read_matrix_file(path, ("mixing",), Amount("a number"), 2)
+
+
+def test_an_array_with_a_long_header_is_rejected(tmp_path):
+    (tmp_path / "b.json").write_text(json.dumps(bag({"file": "t.npz"})))
+    for length, is_read in ((tables.LONGEST_HEADER, True), (tables.LONGEST_HEADER + 1, False)):
+        text = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }"
+        head = b"\x93NUMPY\x02\x00" + length.to_bytes(4, "little") + text.ljust(length - 1).encode() + b"\n"
+        with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+            archive.writestr("seconds.npy", head + np.ones((2, 2)).tobytes())
+        if is_read:
+            read_bag(tmp_path / "b.json")
+        else:
+            with pytest.raises(InstanceError, match="with a huge header"):
+                read_bag(tmp_path / "b.json")
 
 
 def test_an_archive_has_few_arrays(tmp_path, monkeypatch):
@@ -277,8 +323,10 @@ def test_pages_that_unpack_to_much_are_refused_though_the_file_is_small(parquet,
     assert sum(len(batch[0]) for batch in cells_of(path)) == 100_000
 
 
-def test_texts_as_differences_are_refused(parquet):
-    path = parquet({"a": ["x" * 99, "x" * 99 + "y"]}, use_dictionary=False, column_encoding={"a": "DELTA_BYTE_ARRAY"})
+@pytest.mark.parametrize("pages", ["1.0", "2.0"])
+def test_texts_as_differences_are_refused(parquet, pages):
+    options = {"use_dictionary": False, "column_encoding": {"a": "DELTA_BYTE_ARRAY"}, "data_page_version": pages}
+    path = parquet({"a": ["x" * 99, "x" * 99 + "y"]}, **options)
     with pytest.raises(InstanceError, match="texts as differences"):
         cells_of(path)
 

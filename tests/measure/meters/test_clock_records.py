@@ -163,6 +163,78 @@ def test_one_run_at_a_time_reads_and_writes_records(machine, tmp_path):
         assert len(said.result()) == 1
 
 
+def test_no_run_begins_while_another_writes_its_record(machine, tmp_path):
+    root, _ = machine
+    (tmp_path / "state" / "lpsched").mkdir(parents=True)
+    clocks, _ = find_clocks([0], [1700.0], root)
+    with (tmp_path / "state" / "lpsched" / "clocks.lock").open("w") as lock, ThreadPoolExecutor(1) as other:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        begun = other.submit(clocks.__enter__)
+        with pytest.raises(TimeoutError):
+            begun.result(timeout=0.3)
+        assert kept(tmp_path) == []
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert begun.result() is clocks
+        assert len(kept(tmp_path)) == 1
+    clocks.__exit__()
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_a_clock_that_cannot_be_put_back_keeps_the_record_and_the_others_are_put_back(
+    machine, tmp_path, monkeypatch, broken
+):
+    root, folder = machine
+    folders = [folder, policy(root, 1)]
+    processor(root, 1, folders[1])
+    clocks, _ = find_clocks([0, 1], [1700.0], root)
+    write = Path.write_text
+
+    def fail(path, *given, **more):
+        if path.parent == folders[broken]:
+            raise OSError(errno.EIO, "Input/output error")
+        return write(path, *given, **more)
+
+    with clocks:
+        assert clocks.set(1700.0) is None
+        monkeypatch.setattr(Path, "write_text", fail)
+    assert limits(folders[broken]) == (1_700_000, 1_700_000)
+    assert limits(folders[1 - broken]) == (800_000, 3_400_000)
+    assert len(kept(tmp_path)) == 1, "the next run tries again"
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert any("800 to 3400 MHz again" in sentence for sentence in restore_clocks([0, 1], root))
+    assert [limits(each) for each in folders] == [(800_000, 3_400_000)] * 2
+    assert kept(tmp_path) == []
+
+
+def test_a_record_is_whole_on_the_disk_before_a_clock_is_set(machine, monkeypatch):
+    root, folder = machine
+    clocks, _ = find_clocks([0], [1700.0], root)
+    written = []
+
+    def look(file):
+        path = Path(f"/proc/self/fd/{file}")
+        written.append(path.read_bytes() if path.is_file() else b"")
+
+    monkeypatch.setattr(os, "fsync", look)
+    with clocks:
+        assert limits(folder) == (800_000, 3_400_000)
+        assert any(b"3400000" in content for content in written)
+
+
+def test_without_a_folder_of_the_user_no_clock_is_set(machine, monkeypatch):
+    def nobody():
+        raise RuntimeError("Could not determine home directory.")
+
+    root, folder = machine
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", nobody)
+    clocks, _ = find_clocks([0], [1700.0], root)
+    with pytest.raises(MeasureError, match="cannot be kept on disk"):
+        clocks.__enter__()
+    assert limits(folder) == (800_000, 3_400_000)
+
+
 def test_without_locks_a_run_goes_on_while_its_process_does(machine, tmp_path, monkeypatch):
     def no_locks(*_):
         raise OSError(errno.ENOLCK, "No locks available")
