@@ -104,7 +104,7 @@ class ParquetRows:
     def is_plain(self, place: int) -> bool:
         """Return whether the cells of a column can be read."""
         types, kind = self._pa.types, self._types[place]
-        others = (types.is_boolean, types.is_temporal, types.is_decimal128)
+        others = (types.is_boolean, types.is_timestamp, types.is_date, types.is_decimal128)
         return self.is_text(place) or self.is_number(place) or any(is_kind(kind) for is_kind in others)
 
     def kind(self, place: int) -> str:
