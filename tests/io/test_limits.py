@@ -379,6 +379,15 @@ def test_lines_are_counted_before_one_is_read(tmp_path, monkeypatch, read, insid
         read(tmp_path / "a")
 
 
+def test_lines_are_counted_while_the_first_jobs_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MOST_SWF_LINES", 3)
+    monkeypatch.setattr("lpsched.io.text_files.BLOCK_BYTES", len(JOB))
+    (tmp_path / "a.swf").write_text(JOB * 5)
+    assert len(read_swf(tmp_path / "a.swf", first=2)) == 2
+    with pytest.raises(InstanceError, match="more than 3 lines"):
+        read_swf(tmp_path / "a.swf", first=4)
+
+
 # Memory, measured in a process of its own.
 def peak_megabytes(folder, *words):
     """Return the exit code of a command, what it printed, and the most memory that it took."""
