@@ -17,6 +17,7 @@ import math
 import os
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 
 from lpsched.cli.console import (
+    ENDS,
     Console,
     StoppedEarly,
     Terminated,
@@ -53,6 +55,8 @@ from lpsched.errors import InputIssue, InstanceError, LpschedError, OutputError,
 
 NAME: Final = "lpsched"
 NO_ANSWER, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
+ENDED: Final = (INTERRUPTED, *(128 + number for number in ENDS))
+ENDING_SECONDS: Final = 1.0
 COMMANDS: Final[dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]]] = {
     "Find the best": (solve, facility, front, price, offer, whatif),
     "Show and share": (serve,),
@@ -120,12 +124,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         with orderly_ends():
             code = run(given)
-            sys.stdout.flush()
+            with _ending(code) if code in ENDED else contextlib.nullcontext():
+                sys.stdout.flush()
     except BrokenPipeError:
         code = CLOSED_PIPE
         _discard_stdout()
-    except Terminated as end:  # while the answer was printed
-        code = end.code
+    except (KeyboardInterrupt, Terminated) as end:  # while the rest of the answer waited for its reader
+        code = end.code if isinstance(end, Terminated) else INTERRUPTED
+        _discard_stdout()
     except OSError as error:  # of stdout: errors of files are an OutputError
         why = "stdout is closed" if error.errno == errno.EBADF else error.strerror or error
         print_notice(f"cannot print the answer: {why}; send it elsewhere")
@@ -158,6 +164,19 @@ def _discard_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+@contextlib.contextmanager
+def _ending(code: int) -> Iterator[None]:
+    """Exit with this code if what a signal ended cannot be printed in a second: a reader may have stopped reading."""
+    timer = threading.Timer(ENDING_SECONDS, os._exit, (code,))
+    timer.daemon = True
+    with contextlib.suppress(RuntimeError):  # no room for a thread
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 @functools.cache
 def _command() -> Callable[..., Any]:
     """Build the tree of commands once for all calls of `run` in a process: it takes a tenth of a second."""
@@ -188,17 +207,20 @@ def _run(arguments: Sequence[str]) -> int:
     except (typer.TyperException, LpschedError) as error:
         return _print_failure(error, as_json=as_json)
     except Terminated as end:
-        return _print_error("terminated", f"ended by {end.signal}", end.code, as_json=as_json)
+        with _ending(end.code):
+            return _print_error("terminated", f"ended by {end.signal}", end.code, as_json=as_json)
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # Typer turns a closed pipe into a plain exit
             raise stop.__context__ from None
         raise
     except StoppedEarly:
+        sys.stdout.flush()
         return INTERRUPTED
     except KeyboardInterrupt:
         code = INTERRUPTED
     if code == INTERRUPTED:  # Typer turns Ctrl-C into this code
-        return _print_error("interrupted", "interrupted", INTERRUPTED, as_json=as_json)
+        with _ending(INTERRUPTED):
+            return _print_error("interrupted", "interrupted", INTERRUPTED, as_json=as_json)
     return code if isinstance(code, int) else 0
 
 

@@ -99,7 +99,7 @@ def read_json(path: Path, text: str) -> Document:
 
 def _find(value: object, wanted: list[_Repeated], path: Place = ()) -> list[tuple[Place, _Repeated]]:
     """Return where the marked mappings stand; they are rare, so the walk is too."""
-    if not wanted or len(path) > limits.DEEPEST:
+    if not wanted:
         return []
     found = [(path, value)] if isinstance(value, _Repeated) else []
     if isinstance(value, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import os
@@ -271,6 +272,40 @@ def test_head_ends_a_command_quietly(words):
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=ENVIRONMENT)  # noqa: S607
     assert done.returncode in (0, 141), "a short answer fits into the pipe"
     assert done.stderr == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        (["--version"], signal.SIGINT),
+        (["schema", "bag"], signal.SIGHUP),
+        (["schema", "--json"], signal.SIGTERM),
+        (["verify", TINY, "--json"], signal.SIGTERM),
+        (["verify", TINY, "--json"], signal.SIGINT),
+    ],
+)
+def test_a_signal_ends_a_command_whose_reader_has_stopped_reading(words, number):
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 512)
+    os.set_blocking(writer, True)
+    code = f"import sys; from lpsched.cli.main import main; print('loaded', file=sys.stderr, flush=True); main({words})"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, env=ENVIRONMENT)
+    os.close(writer)
+    assert process.stderr.readline() == b"loaded\n"
+    time.sleep(1.0)  # now it waits, for ever
+    assert process.poll() is None
+    process.send_signal(number)
+    try:
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        os.close(reader)
+    assert process.returncode == 128 + number
+    assert b"Traceback" not in said
 
 
 # Two writers
