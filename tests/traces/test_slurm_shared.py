@@ -19,6 +19,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
+from lpsched.io import limits
+from lpsched.traces import slurm_units
 from lpsched.traces.sacct import delimiter_of, read_sacct
 from lpsched.traces.slurm import SlurmChoice, SlurmSize, bag_of_slurm, clusters_of_slurm, slurm_jobs
 from lpsched.traces.slurm_cells import memory_of, node_names
@@ -531,3 +533,13 @@ def test_who_ran_beside_whom_is_what_pairs_say(written):
 def test_groups_are_joined_by_way_of_others():
     links = [frozenset(each) for each in ("ab", "cd", "bc", "e")]
     assert joined_groups(links) == (("a", "b", "c", "d"),)
+
+
+@pytest.mark.parametrize(("name", "module"), [("MOST_VISITS", slurm_units), ("MOST_NODES", limits)])
+def test_few_nodes_of_jobs_are_looked_at_for_shared_ones(monkeypatch, name, module):
+    starts, seconds = np.array([0.0, 100.0, 200.0, 210.0]), np.full(4, 50.0)
+    nodes, cpus = np.ones(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    held = Allocations(starts, seconds, nodes, cpus, ["a", "b", "c", "c"], ["p"] * 4)
+    assert sharing_of(held, None).beside == 2
+    monkeypatch.setattr(module, name, 1)
+    assert sharing_of(held, None).beside == 0
