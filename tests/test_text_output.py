@@ -8,7 +8,9 @@ import io
 import json
 import logging
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -16,10 +18,16 @@ import yaml
 from lpsched.cancellation import Progress
 from lpsched.cli.console import PrintableFormatter, ProgressLine, print_json, print_lines, print_tables
 from lpsched.cli.main import run
+from lpsched.errors import InstanceError
 from lpsched.io.content import csv_bytes
+from lpsched.online.parts import Levels
+from lpsched.online.result.simulation import kinds_of
 from lpsched.report.html.page import Paragraph, Section, Table, page
 from lpsched.report.tables import FoldingTable, fitted, line, table
 from lpsched.text import harmless_cell, number_in, printable
+from lpsched.traces.sacct import delimiter_of
+from lpsched.traces.slurm_cells import gpus_of_gres, node_names
+from lpsched.traces.slurm_system import read_system
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "lpsched"
@@ -323,3 +331,26 @@ def test_no_name_of_a_file_begins_a_line(words, tmp_path, capsys, monkeypatch):
     name = "x\n  y\x1b[32m\ntiny.json: accepted\u202e.json"
     (tmp_path / name).write_text("{}", encoding="utf-8")
     printed_by(capsys, *words.split(), name)
+
+
+# Patterns that begin anew at each character would take minutes to hours for each of these.
+MANY = 300_000
+
+
+def test_long_texts_are_read_in_one_go(capsys):
+    assert gpus_of_gres("gpu:2" + "(" * MANY) is not None
+    assert node_names("a[1-2]" + ",b" * MANY) == ("a1", "a2", "b")
+    with pytest.raises(ValueError, match="a"):
+        node_names("[" * MANY + "a")
+    assert delimiter_of("a" * MANY) == "|"
+    declared = tuple(Levels(f"{'1' * MANY}x{n}", "soon", "A") for n in range(9))
+    assert set(kinds_of(SimpleNamespace(arriving=SimpleNamespace(declared=declared)))) == {f"{'1' * MANY}x"}
+    print_tables([table(["a", "b"], [[" " * MANY + "x", "y" * MANY], ["a", "b"]])], sys.stdout)
+    assert capsys.readouterr().out.rstrip().endswith("b")
+
+
+def test_a_list_of_nodes_of_blank_lines_is_none(tmp_path):
+    path = tmp_path / "nodes.txt"
+    path.write_text("\n" * MANY)
+    with pytest.raises(InstanceError):
+        read_system(path)

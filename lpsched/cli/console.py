@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 USUAL_WIDTH = 80  # columns of a terminal that does not say how many it has
 PIPE_WIDTH = 10_000  # columns; a table that goes into a pipe or file is never cut
-TRAILING: Final = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")  # blanks at the end of a line, and codes of styles
+STYLE: Final = re.compile(r"(\x1b\[[0-9;]*m)")  # a code for a terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,17 @@ def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
                 console.print()
             console.print(Printable(table))
     lines = captured.get().split("\n")[:-1]
-    stream.write("".join(TRAILING.sub(lambda end: end[0].replace(" ", ""), line) + "\n" for line in lines))
+    stream.write("".join(_trimmed(line) + "\n" for line in lines))
+
+
+def _trimmed(line: str) -> str:
+    """Return a line without the blanks at its end, also where codes of styles are between them."""
+    parts = STYLE.split(line)  # texts, and the codes between them
+    for place in range(len(parts) - 1, -1, -2):
+        parts[place] = parts[place].rstrip(" ")
+        if parts[place]:
+            break
+    return "".join(parts)
 
 
 def header(kind: str, instance: Bag | Facility | Day | Clusters | Bench | Measurements) -> dict[str, Any]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add, ge, mul, sub
 from typing import TYPE_CHECKING, Final
 
 from lpsched.facility.parts import CoreAllocation, CoreFraction, GangAllocation, PatternShare
 from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lpsched.facility.model import Facility
+    from lpsched.facility.parts import CracUnit
 
 KELVIN: Final = 1e-7
 
@@ -52,10 +55,10 @@ def examine(facility: Facility, allocation: GangAllocation | CoreAllocation) -> 
         return Examined(tuple(found[:MOST]), None)
     air = inlets(facility, tally.watts, allocation.outlets_celsius)
     if air is None:
-        sentence = "the air does not settle: nodes draw in nearly all the air that they warmed"
+        sentence = "the air does not settle, or far too slowly: nodes draw in nearly all the air that they warmed"
         return Examined((Violation("no-steady-state", sentence),), None)
     measured = _measured(facility, allocation.outlets_celsius, tally, air)
-    found = _broken_limits(facility, allocation.outlets_celsius, measured)
+    found = _broken_limits(facility, allocation.outlets_celsius, air.rises, measured)
     return Examined(tuple(found[:MOST]), None if found else measured)
 
 
@@ -88,17 +91,19 @@ def _wrong_shape(facility: Facility, allocation: GangAllocation | CoreAllocation
         elif not low - KELVIN <= outlet <= high + KELVIN:
             sentence = f"{unit.name!r} blows at {outlet!r} celsius, but its range is {low!r} to {high!r}"
             found.append(Violation("outlet-out-of-range", sentence))
+        elif _cop(unit, outlet) <= 0:  # a little beyond its range
+            sentence = f"{unit.name!r} blows at {outlet!r} celsius, where its CoP is not positive"
+            found.append(Violation("outlet-out-of-range", sentence))
     return found
 
 
 def _measured(facility: Facility, outlets: Sequence[float], tally: Tally, air: Inlets) -> Measurement:
     """Return what the tally and the air come to."""
     removed, cooling = [], []
-    for unit, inlet, outlet in zip(facility.crac_units, air.units, outlets, strict=True):
-        heat = watts_per_kelvin(facility, unit.airflow_m3_per_second) * (inlet - outlet)
+    for unit, rise, outlet in zip(facility.crac_units, air.rises, outlets, strict=True):
+        heat = watts_per_kelvin(facility, unit.airflow_m3_per_second) * rise
         removed.append(heat)
-        cop = math.fsum(each * outlet**power for power, each in enumerate(unit.cop))
-        cooling.append(max(0.0, heat) / cop)  # a unit that would heat saves nothing
+        cooling.append(float(Fraction(max(0.0, heat)) / _cop(unit, outlet)))  # a unit that would heat saves nothing
     redlines = [facility.node_types[j].redline_celsius for j in facility.nodes]
     margins = [redline - inlet for redline, inlet in zip(redlines, air.nodes, strict=True)]
     return Measurement(
@@ -117,6 +122,11 @@ def _measured(facility: Facility, outlets: Sequence[float], tally: Tally, air: I
     )
 
 
+def _cop(unit: CracUnit, outlet: float) -> Fraction:
+    """Return the coefficient of performance, exactly: near a zero of it doubles would leave few digits."""
+    return sum((Fraction(each) * Fraction(outlet) ** power for power, each in enumerate(unit.cop)), Fraction(0))
+
+
 def _reward(facility: Facility, rates: Sequence[float]) -> float:
     """Return what tasks at these rates earn, rounded down."""
     exact = Fraction(0)
@@ -126,20 +136,23 @@ def _reward(facility: Facility, rates: Sequence[float]) -> float:
     return nearest if nearest <= exact else math.nextafter(nearest, -math.inf)
 
 
-def _broken_limits(facility: Facility, outlets: Sequence[float], measured: Measurement) -> list[Violation]:
+def _broken_limits(
+    facility: Facility, outlets: Sequence[float], rises: Sequence[float], measured: Measurement
+) -> list[Violation]:
     """Return the redlines that are passed, the units that would heat, and whether the cap is broken."""
     found = []
     for v, (j, inlet) in enumerate(zip(facility.nodes, measured.node_inlets_celsius, strict=True)):
         kind = facility.node_types[j]
         if inlet > kind.redline_celsius + KELVIN:
-            drawn = f"draws in air of {inlet!r} celsius, but its redline is {kind.redline_celsius!r}"
+            drawn = f"draws in air of {inlet:.10g} celsius, but its redline is {kind.redline_celsius!r}"
             found.append(Violation("over-redline", f"node {v} ({kind.name!r}) {drawn}"))
-    for unit, inlet, outlet in zip(facility.crac_units, measured.crac_inlets_celsius, outlets, strict=True):
+    places = zip(facility.crac_units, measured.crac_inlets_celsius, rises, outlets, strict=True)
+    for unit, inlet, rise, outlet in places:
         if unit.redline_celsius is not None and inlet > unit.redline_celsius + KELVIN:
-            drawn = f"draws in air of {inlet!r} celsius, but its redline is {unit.redline_celsius!r}"
+            drawn = f"draws in air of {inlet:.10g} celsius, but its redline is {unit.redline_celsius!r}"
             found.append(Violation("over-crac-redline", f"{unit.name!r} {drawn}"))
-        if inlet < outlet - KELVIN:
-            sentence = f"{unit.name!r} draws in air of {inlet!r} celsius and would have to heat it to {outlet!r}"
+        if rise < -KELVIN:
+            sentence = f"{unit.name!r} draws in air of {inlet:.10g} celsius and would have to heat it to {outlet!r}"
             found.append(Violation("would-heat", sentence))
     if measured.total_watts > facility.power_cap_watts * (1.0 + ROUNDING):
         drawn = f"{measured.total_watts!r} W are drawn, but the cap is {facility.power_cap_watts!r} W"
@@ -283,32 +296,42 @@ def _bad_shares(where: str, shares: Sequence[float]) -> list[Violation]:
     return []
 
 
-# How warm is the air where it is drawn in? The mixing itself, gone through until nothing moves.
+# How warm is the air where it is drawn in? The mixing itself, gone through until hardly anything moves, then proved.
 #
 # Air that passes node v leaves it P_v / (density * heat capacity * airflow_v) kelvin warmer; the air that a
 # place draws in is a mixture of what left other places, each at its own temperature:
 #
 #     inlet of v  =  sum over u of share(v, u) * outlet of u
 #
-# The nodes start as cold as they could be. One after the other draws in, warms and gives back its air, and again, so
-# temperatures only rise, ever more slowly. They are taken when what is still to come is below `SETTLED`.
+# What moves little may have far to go, so the last move says nothing of the end. With x_v by how much the air that
+# leaves node v is warmer than the coldest outlet, and S the shares among nodes, x = b + S x, and
+#
+#     any z > 0 with z > S z proves that there is exactly one x,  and then any y >= b + S y  that x <= y
+#
+# So z = 1 + S z and x are approached, and y is x and as much of z as is missing anywhere. A node that draws in its own
+# air is solved for first, so that S has no shares on its diagonal. Both conditions are checked with sums rounded up:
+# what is reported of air and heat is never below what the air settles at. Differences to outlets are added up, not
+# temperatures: a large airflow turns the last digits of those into watts.
 #
 # The three forms of mixing are brought to shares of inlet air here, by this file's own arithmetic: of the air
 # that v draws in, alpha(u, v) * airflow_u / airflow_v left u. With a recirculation matrix the inlets are
 # given outright: the supply, and some kelvin for each watt of each node.
-SETTLED: Final = 1e-11  # kelvin still to come; a rule about temperatures looks at 1e-7
-AIR_ROUNDING: Final = 1e-13  # kelvin: moves of a double near 100 celsius that mean nothing
+SETTLED: Final = 1e-13  # of a kelvin, or of the largest difference: what the last sweep moves at most
+SLACK: Final = 0.25  # likewise for z, which need not be exact
+MOST_KELVIN: Final = 2e-8  # by which y may be above x; a rule about temperatures looks at 1e-7
 MOST_SWEEPS: Final = 10_000
+UP: Final = 2.0**-50  # of the sum of sizes: more than rounding takes from quotients, products and their sum by `fsum`
 
-Row = list[tuple[int, float]]
+Row = tuple[list[int], list[float]]  # places, and the shares of their air
 
 
 @dataclass(frozen=True, slots=True)
 class Inlets:
-    """Temperatures of the air that nodes and CRAC units draw in."""
+    """Temperatures of the air that nodes and CRAC units draw in, and by how much units draw in warmer air than blow."""
 
     nodes: tuple[float, ...]
     units: tuple[float, ...]
+    rises: tuple[float, ...]
 
 
 def watts_per_kelvin(facility: Facility, airflow: float) -> float:
@@ -317,52 +340,106 @@ def watts_per_kelvin(facility: Facility, airflow: float) -> float:
 
 
 def inlets(facility: Facility, watts: Sequence[float], outlets: Sequence[float]) -> Inlets | None:
-    """Return the temperatures that the air settles at; `None` if it does not."""
+    """Return the temperatures that the air settles at, rounded up; `None` if it does not, or far too slowly."""
     if facility.mixing.form == "recirculation":  # air comes from one unit, and all heat goes back to it
         matrix, supply = facility.mixing.matrix, outlets[0]
         nodes = tuple(supply + sum(kelvin * watts[w] for w, kelvin in matrix.row(v)) for v in range(matrix.rows))
-        passing = watts_per_kelvin(facility, facility.crac_units[0].airflow_m3_per_second)
-        return Inlets(nodes, (supply + math.fsum(watts) / passing,))
-    drawn = _shares(facility)
+        rise = math.fsum(watts) / watts_per_kelvin(facility, facility.crac_units[0].airflow_m3_per_second)
+        return Inlets(nodes, (supply + rise,), (rise,))
+    coldest, count = min(outlets), len(watts)
+    drawn, unwarmed = _shares(facility), [0.0] * count
+    off = 0.0 if facility.mixing.form == "inlet_mix" else UP  # by which sums of shares may be, from rounding
     warmer = [
-        power / watts_per_kelvin(facility, facility.node_types[j].airflow_m3_per_second)
-        for power, j in zip(watts, facility.nodes, strict=True)
+        _warmer(row, outlets, coldest, unwarmed, off)
+        + power / watts_per_kelvin(facility, facility.node_types[j].airflow_m3_per_second)
+        for row, power, j in zip(drawn, watts, facility.nodes, strict=False)
     ]
-    coldest = min(outlets)
-    leaving = [coldest + kelvin for kelvin in warmer] + list(outlets)
-    pace, before = 1.0, 0.0
+    keeps = [sum(s for u, s in zip(*row, strict=True) if u == v) for v, row in enumerate(drawn[:count])]
+    if max(keeps) >= 1.0:
+        return None
+    rows = [
+        (row[0], [0.0 if u == v else share / (1.0 - keeps[v]) for u, share in zip(*row, strict=True)])
+        for v, row in enumerate(_among_nodes(row, count) for row in drawn[:count])
+    ]
+    leaving = _settled(rows, [kelvin / (1.0 - keep) for kelvin, keep in zip(warmer, keeps, strict=True)])
+    if leaving is None:
+        return None
+    met = tuple(coldest + _warmer(row, outlets, coldest, leaving, off) for row in drawn[:count])
+    rises = [_warmer(row, outlets, own, leaving, off) for row, own in zip(drawn[count:], outlets, strict=True)]
+    return Inlets(met, tuple(map(add, outlets, rises)), tuple(rises))
+
+
+def _warmer(row: Row, outlets: Sequence[float], origin: float, leaving: list[float], off: float) -> float:
+    """Return by how much the air that a place draws in is above a temperature, rounded up.
+
+    Air of nodes is given as kelvin above the coldest outlet; `off` is what rounding may do to the sum of the shares.
+    """
+    count, shares = len(leaving), row[1]
+    (places, ours), coldest = _among_nodes(row, count), min(outlets)
+    units = zip(row[0][len(places) :], shares[len(places) :], strict=True)
+    terms = [share * (outlets[u - count] - origin) for u, share in units]
+    terms += [math.fsum([*shares, -1.0]) * origin]  # as written, shares sum to 1 but for some digits
+    terms += [math.fsum(ours) * (coldest - origin)]
+    return _sum_up([*terms, off * abs(origin), *_products((places, ours), leaving)])
+
+
+def _among_nodes(row: Row, count: int) -> Row:
+    end = bisect_left(row[0], count)  # nodes come first
+    return row[0][:end], row[1][:end]
+
+
+def _products(row: Row, x: list[float]) -> Iterator[float]:
+    return map(mul, row[1], map(x.__getitem__, row[0]))
+
+
+def _sum_up(products: list[float]) -> float:
+    return math.fsum(products) + UP * math.fsum(map(abs, products))
+
+
+def _settled(rows: list[Row], given: list[float]) -> list[float] | None:
+    """Return a y >= given + S y that is little above the x = given + S x; `None` if none is found."""
+    ones = [1.0] * len(rows)
+    slack, found = _approached(rows, ones, SLACK), _approached(rows, given, SETTLED)
+    if slack is None or found is None:
+        return None
+    least = min(z - _sum_up([*_products(row, slack)]) for row, z in zip(rows, slack, strict=True))
+    if not (least > 0.0 and min(slack) > 0.0):
+        return None
+    step = 2.0 * max(0.0, *map(sub, _applied(rows, given, found), found)) / least
+    raised = [x + step * z for x, z in zip(found, slack, strict=True)]
+    is_proved = all(map(ge, raised, _applied(rows, given, raised)))
+    return raised if is_proved and step * max(slack) <= MOST_KELVIN else None
+
+
+def _applied(rows: list[Row], given: list[float], x: list[float]) -> list[float]:
+    return [_sum_up([own, *_products(row, x)]) for row, own in zip(rows, given, strict=True)]
+
+
+def _approached(rows: list[Row], given: list[float], least: float) -> list[float] | None:
+    """Return x with x = given + S x but for what a last sweep moves."""
+    x = [0.0] * len(rows)
     for _ in range(MOST_SWEEPS):
         moved = 0.0
-        for v, kelvin in enumerate(warmer):  # every node draws in air, warms it and gives it back
-            left = _mixed(drawn[v], leaving) + kelvin
-            moved = max(moved, abs(left - leaving[v]))
-            leaving[v] = left
-        if before:
-            pace = moved / before
-        if moved <= AIR_ROUNDING or (pace < 1 and moved * pace <= SETTLED * (1 - pace)):  # a geometric series
-            break
-        before = moved
-    else:
-        return None
-    met = [_mixed(row, leaving) for row in drawn]
-    count = len(warmer)
-    return Inlets(tuple(met[:count]), tuple(met[count:]))
-
-
-def _mixed(row: Row, leaving: list[float]) -> float:
-    return sum(share * leaving[u] for u, share in row)
+        for v, (row, own) in enumerate(zip(rows, given, strict=True)):
+            new = own + sum(_products(row, x))
+            moved = max(moved, abs(new - x[v]))
+            x[v] = new
+        if moved <= least * max(1.0, *map(abs, x)):
+            return x
+    return None
 
 
 def _shares(facility: Facility) -> list[Row]:
-    """Return for each place, nodes first, where the air that it draws in comes from."""
+    """Return for each place, nodes first, where the air that it draws in comes from, by place."""
     matrix = facility.mixing.matrix
     rows = [matrix.row(place) for place in range(matrix.rows)]
     if facility.mixing.form == "inlet_mix":
-        return rows
+        return [([u for u, _ in row], [share for _, share in row]) for row in rows]
     flows = [facility.node_types[j].airflow_m3_per_second for j in facility.nodes]
     flows += [unit.airflow_m3_per_second for unit in facility.crac_units]
-    drawn: list[Row] = [[] for _ in flows]
+    drawn: list[Row] = [([], []) for _ in flows]
     for u, row in enumerate(rows):
         for v, share in row:
-            drawn[v].append((u, share * flows[u] / flows[v]))
+            drawn[v][0].append(u)
+            drawn[v][1].append(share if u == v else share * flows[u] / flows[v])
     return drawn

@@ -190,7 +190,7 @@ def gpus_of_gres(cell: str) -> int | None:
     if cell.lower() in NOTHING:
         return None
     total = 0.0
-    for word in re.sub(r"\([^)]*\)", "", cell).split(","):
+    for word in re.sub(r"\([^()]*\)", "", cell).split(","):
         name, *rest = word.strip().split(":")
         if name.lower() == "gpu":
             found = _AMOUNT.fullmatch((rest or ["1"])[-1].upper())
@@ -254,7 +254,15 @@ def _words(cell: str) -> Iterator[list[re.Match[str]]]:
     """Yield the parts of each word of a host list: some letters, and perhaps brackets after them."""
     if cell.lower() in NOTHING:
         return
-    for word in re.split(r",(?![^\[]*\])", cell) if "[" in cell else cell.split(","):
+    words: list[list[str]] = [[]]
+    is_inside = False  # brackets, where commas are no ends of words
+    for piece in cell.split(","):
+        if not is_inside and words[-1]:
+            words.append([])
+        words[-1].append(piece)
+        if "[" in piece or "]" in piece:
+            is_inside = piece.rfind("[") > piece.rfind("]")
+    for word in map(",".join, words):
         parts = [found for found in _PART.finditer(word.strip()) if found[0]]
         if not parts or "".join(found[0] for found in parts) != word.strip():
             raise ValueError(cell)

@@ -30,7 +30,7 @@ NEEDED: Final = f"the output of 'scontrol show node' or of {SINFO_COMMAND}"
 MOST_LISTED: Final = 20  # errors
 FUTURE: Final = ("future", "futr")  # as scontrol and as sinfo write it
 UNUSABLE: Final = ("down", "drain", "fail", "maint", "power", "inval")
-_BLOCK: Final = re.compile(r"^\s*NodeName=", re.MULTILINE)
+_BLOCK: Final = re.compile(r"^[^\S\n]*NodeName=", re.MULTILINE)
 _PAIR: Final = re.compile(r"(?:^|\s)(\w+)=(\S*)")
 
 

@@ -32,6 +32,20 @@ NUMBERS: Final[tuple[Any, ...]] = (
     *(1e308, -1e308, float("inf"), float("-inf"), float("nan"), 2**31, 2**53 + 1, 2**63 - 1, 2**63, 2**64, -(2**63)),
     *(10**20, 10**30, 10**308, 10**309, 10**350, -(10**350), 10**4000, 10**6000),
 )
+MANY: Final = 100_000
+LONG: Final = tuple(  # what a pattern that begins anew at each character takes hours for
+    (each * MANY)[:MANY] + end
+    for each, end in (
+        ("x", ""),
+        ("(", ""),
+        ("[", ""),
+        ("a[1],", "b,"),
+        ("b,", "]"),
+        (" ", "x"),
+        ("\n", "x"),
+        ("1", "x"),
+    )
+)
 TEXTS: Final = (
     *("", " ", "x", "null", "true", "nan", "inf", "-", "0x10", "1_0", "0_2.0", "1e5", "12:30", "+1", "١٢", "1,5"),
     *("\x1b[31mred", "\x1b]0;title\x07", "a\rb", "a\nb", "\x00", "\x7f", "\x85", "\x9b31m", "\u2028", "\ufeffx"),
@@ -60,7 +74,8 @@ TEXTS: Final = (
         "%s%n",
     ),
     *("../../etc/passwd", "/dev/zero", "/dev/stdin", "CON", "a/b", "a:b", "a,b", 'a"b', "a'b", "a|b", ".", ".."),
-    *("x" * 300, "x" * 100_000, "P0", "all", "none", "*", "&a", "!!python/object:os.system", "2024-02-30T25:61Z"),
+    *LONG,
+    *("x" * 300, "P0", "all", "none", "*", "&a", "!!python/object:os.system", "2024-02-30T25:61Z"),
 )
 DEPTHS: Final = (5, 13, 60, 974, 3000, 40_000)
 EXACT: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")  # a number of a certificate, in quotes

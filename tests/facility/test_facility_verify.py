@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
+from fractions import Fraction
+from operator import mul
 
 import numpy as np
 import pytest
 
 from lpsched.facility.model import Mixing, SparseMatrix
 from lpsched.facility.parts import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
-from lpsched.facility.verify import examine, measure, violations
+from lpsched.facility.verify import examine, inlets, measure, violations, watts_per_kelvin
 from lpsched.generate.facility import generate_facility
 from lpsched.model.table import Table
 from tests.facility.small_facility import SMALL, small
@@ -115,7 +118,7 @@ def test_each_broken_rule_is_named(allocation, code, sentence):
     [
         # 135 W: the node draws in air of 20.3375 celsius, the unit of 21.35, and 168.75 W are drawn in all.
         pytest.param({"node_types": (20.3, 40.0)}, 20.0, "over-redline", "node 0 ('blade') draws in air of 20.33", id="node-redline"),
-        pytest.param({"node_types": (25.0, 21.3)}, 20.0, "over-crac-redline", "'north' draws in air of 21.34", id="crac-redline"),
+        pytest.param({"node_types": (25.0, 21.3)}, 20.0, "over-crac-redline", "'north' draws in air of 21.35 celsius, but", id="crac-redline"),
         pytest.param({"power_cap_watts": 168.7}, 20.0, "over-power-cap", "W are drawn, but the cap is 168.7 W", id="cap"),
     ],
 )  # fmt: skip
@@ -150,6 +153,35 @@ def test_a_unit_that_draws_in_colder_air_than_it_blows_would_have_to_heat():
     (found,) = violations(facility, GangAllocation((10.0, 30.0), ((),)))
     assert found.code == "would-heat"
     assert found.sentence == "'south' draws in air of 20.5 celsius and would have to heat it to 30.0"
+
+
+def test_heat_of_a_very_large_airflow_is_not_lost_in_the_digits_of_its_temperature():
+    # Of 2^39 m3/s a node takes 1. At a CoP of 1, 0.4 W take 0.4 W to cool, though the air warms by less than a digit.
+    share = 2.0**-39
+    unit = SMALL.crac_units[0].model_copy(update={"airflow_m3_per_second": 2.0**39, "cop": (1.0, 0.0, 0.0)})
+    kind = SMALL.node_types[0].model_copy(update={"overhead_watts": 0.4, "airflow_m3_per_second": 1.0})
+    mixing = Mixing("inlet_mix", SparseMatrix.of([[(1, 1.0)], [(0, share), (1, 1.0 - share)]], 2))
+    measured = measure(small(node_types=(kind,), crac_units=(unit,), mixing=mixing), gang())
+    assert measured.crac_inlets_celsius == (20.0,)
+    assert measured.heat_removed_watts == pytest.approx((0.4,), rel=1e-9)
+    assert measured.total_watts == pytest.approx(0.8, rel=1e-9)
+
+
+def test_the_cop_is_exact_near_its_zero():
+    # 0.1 (T - T0) is 1e-8 where T is 1e-7 above T0; in doubles the two terms leave nine digits of it.
+    outlet, zero = 20.0 + 1e-7, 20.0
+    constant, slope = -math.pi * zero, math.pi
+    unit = SMALL.crac_units[0].model_copy(update={"cop": (constant, slope, 0.0), "outlet_celsius": (outlet, 30.0)})
+    measured = measure(small(crac_units=(unit,), power_cap_watts=1e12), gang(outlet=outlet))
+    cop = Fraction(constant) + Fraction(slope) * Fraction(outlet)
+    assert Fraction(measured.cooling_watts[0]) * cop == pytest.approx(measured.heat_removed_watts[0], rel=1e-15)
+
+
+def test_an_outlet_a_little_beyond_its_range_needs_a_cop_as_well():
+    unit = SMALL.crac_units[0].model_copy(update={"cop": (-2.0, 0.1, 0.0), "outlet_celsius": (20.0 + 5e-8, 30.0)})
+    (found,) = violations(small(crac_units=(unit,), power_cap_watts=1e12), gang(outlet=20.0 - 2e-8))
+    assert found.code == "outlet-out-of-range"
+    assert "CoP" in found.sentence
 
 
 def wide():
@@ -189,14 +221,93 @@ def test_a_recirculation_matrix_gives_inlets_outright():
     assert measured.crac_inlets_celsius == pytest.approx((21.35,), abs=1e-12)
 
 
-def test_air_that_hardly_leaves_a_node_does_not_settle():
+THRIFTY = SMALL.node_types[0].model_copy(update={"overhead_watts": 1e-6})  # or idle ones would be too hot to begin with
+
+
+def test_a_node_that_draws_in_its_own_air_is_solved_for():
+    # t = (1 - e) (t + P / 100) + e T, so t = T + (1 - e) / e * P / 100.
     rows = [[(0, 0.999999), (1, 0.000001)], [(0, 0.000001), (1, 0.999999)]]
-    thrifty = SMALL.node_types[0].model_copy(
-        update={"overhead_watts": 1e-6}
-    )  # or idle nodes would be too hot to begin with
-    facility = small(mixing=Mixing("inlet_mix", SparseMatrix.of(rows, 2)), node_types=(thrifty,))
+    facility = small(mixing=Mixing("inlet_mix", SparseMatrix.of(rows, 2)), node_types=(THRIFTY,))
     (found,) = violations(facility, gang(BOTH))
+    assert found.code == "over-redline"
+    (inlet,) = map(float, re.findall(r"air of ([\d.]+) celsius", found.sentence))
+    assert inlet == pytest.approx(20.0 + 0.999999 / 0.000001 * (1e-6 + 35.0) / 100.0, rel=1e-9)
+
+
+def test_air_that_two_nodes_hardly_let_go_does_not_settle():
+    rows = [[(1, 0.9999999), (2, 1e-7)], [(0, 0.9999999), (2, 1e-7)], [(0, 1e-7), (1, 1e-7), (2, 0.9999998)]]
+    mixing = Mixing("inlet_mix", SparseMatrix.of(rows, 3))
+    facility = small(mixing=mixing, node_types=(THRIFTY,), nodes=(0, 0))
+    (found,) = violations(facility, GangAllocation((20.0,), ((BOTH,), (BOTH,))))
     assert found.code == "no-steady-state"
+
+
+def test_a_fast_node_does_not_hide_that_a_slow_one_has_far_to_go():
+    # The first settles at once and 20 K warmer than the second, which draws in a millionth of it in each sweep.
+    kinds = tuple(
+        SMALL.node_types[0].model_copy(update={"name": name, "overhead_watts": watts, "airflow_m3_per_second": flow})
+        for name, watts, flow in (("hot", 1.0, 0.1), ("slow", 0.0, 1000.0))
+    )
+    units = (SMALL.crac_units[0].model_copy(update={"airflow_m3_per_second": 0.101}),)
+    rows = [[(3, 1.0)], [(0, 1.0)], [(2, 0.999999), (3, 0.000001)], [(1, 0.1 / 0.101), (2, 0.001 / 0.101)]]
+    facility = small(
+        node_types=kinds, nodes=(0, 0, 1), crac_units=units, mixing=Mixing("inlet_mix", SparseMatrix.of(rows, 4)),
+        speeds=twice(SMALL.speeds), watts=twice(SMALL.watts), power_cap_watts=1e9,
+    )  # fmt: skip
+    air = inlets(facility, (2000.0, 2000.0, 10.0), (20.0,))
+    assert air.nodes[2] == pytest.approx(20.0 + 0.999999 / 0.000001 * 10.0 / 1e6, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_inlet_and_no_heat_is_below_the_exact_one(seed):
+    # Equal airflows and permutations in any shares: some air hardly moves on, some at once.
+    rng = np.random.default_rng(seed)
+    nodes, count = int(rng.integers(1, 5)), int(rng.integers(1, 3))
+    size = nodes + count
+    weights = 10.0 ** rng.uniform(-5, 0, 4)
+    weights /= weights.sum()
+    matrix = np.zeros((size, size))
+    orders = [np.roll(np.arange(size), 1), *(rng.permutation(size) for _ in range(3))]
+    for weight, order in zip(weights, orders, strict=True):
+        matrix[np.arange(size), order] += weight
+    rows = [[(u, float(share)) for u, share in enumerate(row) if share] for row in matrix]
+    kind = SMALL.node_types[0].model_copy(update={"overhead_watts": 1e-6, "airflow_m3_per_second": 0.5})
+    units = tuple(
+        SMALL.crac_units[0].model_copy(update={"name": f"u{k}", "airflow_m3_per_second": 0.5}) for k in range(count)
+    )
+    mixing = Mixing("inlet_mix", SparseMatrix.of(rows, size))
+    facility = small(node_types=(kind,), nodes=(0,) * nodes, crac_units=units, mixing=mixing)
+    watts, outlets = rng.uniform(0, 50, nodes).tolist(), rng.uniform(12, 25, count).tolist()
+    found = inlets(facility, watts, outlets)
+    exact = settled_exactly(facility, matrix, watts, outlets)
+    assert found is not None
+    for got, wanted in zip([*found.nodes, *found.units], exact, strict=True):
+        assert -1e-13 <= got - wanted <= 2e-8
+    for rise, inlet, outlet in zip(found.rises, exact[nodes:], outlets, strict=True):
+        assert 0 <= Fraction(rise) - (inlet - Fraction(outlet)) <= 2e-8
+
+
+def settled_exactly(facility, matrix, watts, outlets):
+    """Return the inlets by elimination in fractions."""
+    nodes, shares = len(watts), [[Fraction(share) for share in row] for row in matrix.tolist()]
+    per_kelvin = Fraction(watts_per_kelvin(facility, 0.5))
+    left = [Fraction(outlet) for outlet in outlets]
+    rows = [  # of (I - S) inlet = S P / k + shares of units
+        [
+            *((v == u) - shares[v][u] for u in range(nodes)),
+            sum(shares[v][u] * Fraction(watts[u]) / per_kelvin for u in range(nodes))
+            + sum(map(mul, shares[v][nodes:], left)),
+        ]
+        for v in range(nodes)
+    ]
+    for v in range(nodes):
+        rows[v] = [each / rows[v][v] for each in rows[v]]
+        for u in range(nodes):
+            if u != v:
+                rows[u] = [a - rows[u][v] * b for a, b in zip(rows[u], rows[v], strict=True)]
+    met = [row[-1] for row in rows]
+    air = [inlet + Fraction(power) / per_kelvin for inlet, power in zip(met, watts, strict=True)] + left
+    return [*met, *(sum(map(mul, shares[u], air)) for u in range(nodes, len(air)))]
 
 
 def test_slowly_settling_air_is_still_measured_to_a_billionth():

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Where there are more than `MOST_KINDS` priorities, those whose names differ only in a number at the end, as in
 # critical-010 and critical-076, are one.
 MOST_KINDS: Final = 8
-NUMBERED: Final = re.compile(r"[-_ ]?\d+$")
+NUMBER: Final = re.compile(r"\d+[-_ ]?")  # at the end of a name, read backwards: so it is looked for at one place
 
 
 def kinds_of(instance: Day | Clusters) -> tuple[str, ...]:
@@ -46,7 +46,13 @@ def kinds_of(instance: Day | Clusters) -> tuple[str, ...]:
     kinds = tuple(each.priority if isinstance(each, Levels) else f"own function {each}" for each in declared)
     if len(set(kinds)) <= MOST_KINDS:
         return kinds
-    return tuple(NUMBERED.sub("", kind) or kind for kind in kinds)
+    return tuple(kind[: len(kind) - _digits_at_end(kind)] or kind for kind in kinds)
+
+
+def _digits_at_end(name: str) -> int:
+    """Return the length of a number at the end of a name, with what divides it from the rest."""
+    found = NUMBER.match(name[::-1])
+    return 0 if found is None else found.end()
 
 
 def kinds_by_worth(instance: Day | Clusters) -> tuple[str, ...]:
