@@ -19,7 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.errors import LONGEST_QUOTE, InputIssue, InstanceError, quoted_hash
+from lpsched.errors import LONGEST_QUOTE, InfeasibleError, InputIssue, InstanceError, quoted_hash
 from lpsched.io.documents import read_document
 from lpsched.io.rows import SUFFIXES
 from lpsched.model.fields import FrozenDict
@@ -33,6 +33,9 @@ from lpsched.units import JOULES_PER_KWH, counted, duration, energy_text, html_t
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lpsched.bag.horizon.certificate import HorizonCertificate
+    from lpsched.bag.horizon.files import HorizonPlan
+    from lpsched.bag.horizon.slots import Slots
     from lpsched.bag.model import Bag
     from lpsched.bag.verify import Measurement as BagMeasurement
     from lpsched.facility.model import Facility
@@ -237,7 +240,7 @@ def _verdict_over_time(bag: Bag, document: Document, path: Path, terms: Terms) -
     from lpsched.bag.horizon.certificate import FORMAT as CERTIFICATE
     from lpsched.bag.horizon.certificate import GRAMS_PER_KG, check_horizon
     from lpsched.bag.horizon.files import PlanFile, horizon_certificate_of, moment_text, plan_of
-    from lpsched.bag.horizon.slots import depends_on_date, moment_of, slots_of
+    from lpsched.bag.horizon.slots import depends_on_date, moment_of
     from lpsched.bag.horizon.verify import measure_plan, verify_plan
 
     kind = format_of(document.value)
@@ -256,17 +259,14 @@ def _verdict_over_time(bag: Bag, document: Document, path: Path, terms: Terms) -
     if terms.price is not None or terms.power_cap is not None:
         other += ("no price of the bag and no average-power cap; leave out --price and --power-cap",)
     named = written(claimed | ({"start": moment_text(claimed["start"])} if "start" in claimed else {}))
+    slots = _slots_for(bag, given)
+    if isinstance(slots, str):
+        claim = (given.objective, given.unit, float(given.bound)) if kind == CERTIFICATE else ()
+        return Checked(str(path), "certificate" if claim else "plan", (slots,), *claim)
     if kind == CERTIFICATE:
-        if given.instance_hash != bag.content_hash:
-            hint = "give the same --tariff, --carbon, --caps, --grid-fee and --switch-off as for the plan"
-            hashes = f"its hash is {quoted_hash(given.instance_hash)}, not {bag.content_hash}"
-            reason = f"it is about another bag: {hashes}; {hint}"
-            return Checked(str(path), "certificate", (reason,), given.objective, given.unit, float(given.bound))
-        slots = slots_of(bag, horizon=given.horizon_seconds, start=given.start, need=())
         is_upper = given.objective == "profit"
         made = _checked(path, check_horizon(bag, slots, given), given.objective, given.unit, is_upper=is_upper)
         return replace(made, terms=named, other_terms=other)
-    slots = slots_of(bag, horizon=given.horizon_seconds, start=given.start, need=())
     optional = bool(bag.prices.per_task)  # for profit, tasks may be left out
     broken = verify_plan(bag, slots, given.plan, optional=optional)
     if broken:
@@ -283,6 +283,20 @@ def _verdict_over_time(bag: Bag, document: Document, path: Path, terms: Terms) -
     dropped = bag.tasks - finished  # a cost without them is none that a bound on the cost of all tasks speaks of
     facts = {"cost": None if dropped else rounded_up(cost), "completed": finished, "dropped": dropped}
     return Checked(str(path), "plan", (), words=words, facts=FrozenDict(facts), terms=named, other_terms=other)
+
+
+def _slots_for(bag: Bag, given: HorizonCertificate | HorizonPlan) -> Slots | str:
+    """Return the slots of a certificate or plan, or why there are none: it is about another bag, or nothing may run."""
+    from lpsched.bag.horizon.slots import slots_of
+
+    found: str = getattr(given, "instance_hash", bag.content_hash)
+    if found != bag.content_hash:
+        hint = "give the same --tariff, --carbon, --caps, --grid-fee and --switch-off as for the plan"
+        return f"it is about another bag: its hash is {quoted_hash(found)}, not {bag.content_hash}; {hint}"
+    try:
+        return slots_of(bag, horizon=given.horizon_seconds, start=given.start, need=())
+    except InfeasibleError as error:  # a cap that idle machines break
+        return str(error)
 
 
 def _checked(

@@ -207,6 +207,32 @@ def test_the_start_and_horizon_of_a_plan_do_not_replace_the_bags(tmp_path):
         assert [len(each.other_terms) for each in lpsched.verify(day, files).files] == [len(terms)] * 2
 
 
+@pytest.mark.parametrize("start", ["2024-01-08T00:00:00.9Z", "2024-01-08T00:00:00.0000001Z"])
+def test_a_start_within_a_second_is_not_taken_for_its_begin(tmp_path, start):
+    day, files = lpsched.read("instances/render-day.yaml"), (tmp_path / "p.json", tmp_path / "c.json")
+    result = lpsched.horizon.plan(day, effort="fast")
+    write_plan(HorizonPlan(result.plan, result.horizon_seconds, result.start), result.bag, files[0], "1")
+    lpsched.write(result.certificate, files[1])
+    plan = json.loads(files[0].read_text())
+    files[0].write_text(json.dumps(plan | {"start": start}))
+    found = lpsched.verify(day, (files[0], forged(files[1], start=start))).files
+    assert [each.verdict for each in found] == ["rejected"] * 2
+    assert all("expected a whole second" in each.reasons[0] for each in found)
+    with pytest.raises(InstanceError, match="to the second"):
+        lpsched.verify(day, (), start=start)
+
+
+def test_a_plan_for_times_at_which_nothing_may_run_is_rejected_and_the_next_file_checked(tmp_path):
+    day, path = lpsched.read("instances/render-day.yaml"), tmp_path / "p.json"
+    result = lpsched.horizon.plan(day, effort="fast")
+    write_plan(HorizonPlan(result.plan, result.horizon_seconds, result.start), result.bag, path, "1")
+    kinds = tuple(kind.model_copy(update={"may_be_off": False, "idle_watts": 10.0}) for kind in day.machine_types)
+    dark = with_series(day.model_copy(update={"machine_types": kinds}), power_cap=0.001)
+    (found, again) = lpsched.verify(dark, (path, path)).files
+    assert found.verdict == again.verdict == "rejected"
+    assert "the power cap is 1 W" in found.reasons[0]
+
+
 def test_a_plan_without_a_start_is_about_that_of_the_bag(tmp_path):
     day, path = lpsched.read("instances/render-day.yaml"), tmp_path / "p.json"
     result = lpsched.horizon.plan(day, effort="fast")

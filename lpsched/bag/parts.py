@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -18,7 +17,6 @@ from lpsched.model.fields import (
     Count,
     FrozenDict,
     Hours,
-    Moment,
     Money,
     Name,
     OneOf,
@@ -28,6 +26,7 @@ from lpsched.model.fields import (
     Seconds,
     Several,
     Watts,
+    WholeMoment,
     WithPStates,
     check_money,
     check_yes,
@@ -94,7 +93,7 @@ class Site(Part):
     power_cap: PowerCap | None = None
     demand_charge_per_kw: Money = 0.0  # of the slot with the highest average power
     time_zone: TimeZone | None = None  # of times without an offset
-    start: Moment | None = None  # of the horizon
+    start: WholeMoment | None = None  # of the horizon
     grid_fee_per_kwh: Money = 0.0  # grid fees and taxes at the meter, on top of the tariff
 
 
@@ -301,12 +300,6 @@ def one_site_or_several(site: Site, sites: NamedSites) -> Iterator[InputIssue]:
             yield InputIssue(("site", key), found, "none, since the bag has sites", do)
 
 
-def horizons_start_on_a_second(site: Site) -> Iterator[InputIssue]:
-    """Check that the start of the horizon is a whole second."""
-    if site.start is not None and datetime.fromisoformat(site.start).microsecond:
-        yield InputIssue(("site", "start"), quote(site.start), "a whole second", "round it")
-
-
 RULES: Final[tuple[Rule, ...]] = (
     machine_types_differ,
     task_types_have_names_of_their_own,
@@ -323,5 +316,4 @@ RULES: Final[tuple[Rule, ...]] = (
     machine_types_are_at_sites,
     moved_tasks_exist,
     one_site_or_several,
-    horizons_start_on_a_second,
 )

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import operator
+import re
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -273,13 +274,33 @@ def _plain_text(value: str) -> str:
 class _Moment(Checked[str]):
     """A date and time of day with its zone, as ISO 8601 writes them; kept in UTC."""
 
+    is_whole: bool = False  # without parts of a second
+
     def core(self) -> CoreSchema:
         text = core_schema.str_schema(strict=True, max_length=LONGEST_NAME)
-        return core_schema.no_info_after_validator_function(_in_utc, text)
+        return core_schema.no_info_after_validator_function(_whole_in_utc if self.is_whole else _in_utc, text)
 
     def message(self, value: object) -> Message:
         needed = "a date and time with its zone, such as 2024-01-31T08:00:00Z"
+        if self.is_whole and isinstance(value, str) and is_in_parts(value):
+            return describe(value), "a whole second", "round it"
         return describe(value), needed, "write it so; Z is UTC, +01:00 an hour ahead of it"
+
+
+def is_in_parts(moment: str) -> bool:
+    """Return whether a moment has parts of a second: also those below a microsecond, which Python leaves out.
+
+    >>> is_in_parts("2024-01-31T08:00:00.0000001Z"), is_in_parts("2024-01-31T08:00:00.000Z")
+    (True, False)
+    """
+    found = re.search(r"[.,]([0-9]+)", moment)
+    return found is not None and found[1].strip("0") != ""
+
+
+def _whole_in_utc(text: str) -> str:
+    if is_in_parts(text):
+        raise ValueError("no whole second")
+    return _in_utc(text)
 
 
 def _in_utc(text: str) -> str:
@@ -410,6 +431,7 @@ check_money: Final = Amount("money")
 check_power: Final = Amount("watts", least=SMALLEST)
 Name = Annotated[str, check_name]
 Moment = Annotated[str, check_moment]
+WholeMoment = Annotated[str, _Moment(is_whole=True)]
 Count = Annotated[int, check_count]
 Money = Annotated[float, check_money]
 Watts = Annotated[float, check_watts]

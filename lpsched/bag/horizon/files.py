@@ -44,7 +44,7 @@ from lpsched.model.answers import (
     checksum,
 )
 from lpsched.model.base import Part
-from lpsched.model.fields import Amount, FrozenDict, Moment, Several, column_numbers
+from lpsched.model.fields import Amount, FrozenDict, Several, WholeMoment, column_numbers
 from lpsched.model.results import json_of, plain
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class PlanFile(Answer):
     FORMAT: ClassVar[str] = "lpsched-plan/1"
     HINT: ClassVar[str] = "correct it"
 
-    start: Moment | None = Field(None, kw_only=True)
+    start: WholeMoment | None = Field(None, kw_only=True)
     horizon_seconds: Annotated[float, Amount("seconds")]
     groups: Annotated[tuple[PlanGroup, ...], Several()]
 
@@ -205,7 +205,7 @@ class HorizonClaim(Part):
     objective: AnyName
     unit: AnyName
     bound: Exact
-    start: Moment | None
+    start: WholeMoment | None
     horizon_seconds: Double
     carbon_price_per_kg: Exact
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.parts import NamedSite, Site
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, Place, quote
-from lpsched.model.fields import check_seconds, describe
+from lpsched.model.fields import check_seconds, describe, is_in_parts
 from lpsched.model.series import KINDS, LATEST, Series, moment_text, span_text
 from lpsched.units import KILO, counted, duration, power_text
 
@@ -141,6 +141,8 @@ def moment_of(bag: Bag, start: int | str | datetime | None) -> int | None:
     if start is None or isinstance(start, int):
         return start
     try:
+        if isinstance(start, str) and is_in_parts(start):
+            raise ValueError("no whole second")  # noqa: TRY301 - as other texts that are none
         moment = start if isinstance(start, datetime) else datetime.fromisoformat(start)
         if moment.tzinfo is None:
             from zoneinfo import ZoneInfo  # noqa: PLC0415 - rarely
@@ -148,7 +150,9 @@ def moment_of(bag: Bag, start: int | str | datetime | None) -> int | None:
             moment = moment.replace(tzinfo=UTC if bag.site.time_zone is None else ZoneInfo(bag.site.time_zone))
         return int(moment.timestamp())
     except (ValueError, OverflowError):
-        issue = InputIssue(("start",), describe(start), "a date and a time", "write it as 2024-07-01T00:00Z")
+        issue = InputIssue(
+            ("start",), describe(start), "a date and a time, to the second", "write it as 2024-07-01T00:00Z"
+        )
         raise InstanceError("", (issue,)) from None
 
 
