@@ -88,6 +88,7 @@ def records(path: Path) -> Iterator[Row]:
     """Yield the rows of a `.csv`, plain or gzip, with their lines, or of a `.parquet`."""
     if _is_parquet(path):
         with opened_parquet(path) as file:
+            _require_few(path, file.rows)
             if twice := repeated(file.names):
                 raise one_issue(path, f"the column {quote(twice[0])} more than once", "each once", "rename one")
             plain = [place for place in range(len(file.names)) if file.is_plain(place)]
@@ -106,6 +107,11 @@ def records(path: Path) -> Iterator[Row]:
             do = "complete the row" if len(row) < len(header) else "remove or quote what is too much"
             raise one_issue(path, found, needed, do, reader.line)
         yield reader.line, dict(zip(header, map(str.strip, row), strict=True))
+
+
+def _require_few(path: Path, rows: int) -> None:
+    if rows > limits.MOST_ROWS:
+        raise one_issue(path, f"more than {limits.MOST_ROWS:,} rows", "fewer", "average them in parts")
 
 
 def _is_parquet(path: Path) -> bool:
@@ -129,8 +135,7 @@ def rows_of(path: Path, where: Mapping[str, str]) -> Iterator[Row]:
     for number, (line, row) in enumerate(records(path), start=1):
         if number == 1:
             _require_columns(where, list(row))
-        if number > limits.MOST_ROWS:
-            raise one_issue(path, f"more than {limits.MOST_ROWS:,} rows", "fewer", "average them in parts")
+        _require_few(path, number)
         if all(str(row[name]) == value for name, value in where.items()):
             yield line, row
     if not number:

@@ -13,9 +13,10 @@ import pytest
 
 from lpsched.errors import InstanceError, LpschedError
 from lpsched.io import limits
+from lpsched.io.parquet import ParquetRows
 from lpsched.traces.bags import cells_as_csv
 from lpsched.traces.published import read_runs
-from lpsched.traces.runs import RunChoice, bag_of_runs
+from lpsched.traces.runs import RunChoice, bag_of_runs, records
 
 DATA = Path(__file__).parent.parent / "data"
 HEADER = "task,machine,seconds,watts\n"
@@ -379,6 +380,17 @@ def test_tables_beyond_the_limits_are_rejected_before_they_fill_the_memory(table
     assert "expected at most 100 bytes" in rejected(table, HEADER + "a,m,1,1\n" * 1000)[0]
     monkeypatch.setattr(limits, "MOST_ROWS", 1)
     assert "got more than 1 rows" in rejected(table, HEADER + "a,m,1,1\na,m,1,1\n")[0]
+
+
+def test_too_many_rows_of_a_parquet_file_are_not_read(tmp_path, monkeypatch):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = {"task": ["a"] * 3, "machine": ["m"] * 3, "seconds": [1.0] * 3}
+    pq.write_table(pa.table(rows), tmp_path / "runs.parquet")
+    assert len(list(records(tmp_path / "runs.parquet"))) == 3
+    monkeypatch.setattr(limits, "MOST_ROWS", 2)
+    monkeypatch.setattr(ParquetRows, "batches", None)
+    with pytest.raises(InstanceError, match="more than 2 rows"):
+        list(records(tmp_path / "runs.parquet"))
 
 
 ODD = [b"", b"\0", b"\xff", b",", b'"', b"\n", b"\r", b"nan", b"-", b"1e999", b"9" * 40, b";", "\u2028".encode(), b"=1"]

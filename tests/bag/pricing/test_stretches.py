@@ -16,7 +16,7 @@ from lpsched.bag.overview import schedule_segments
 from lpsched.bag.parts import Prices, Site
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.verify import examine
-from lpsched.errors import InfeasibleError, NotFoundError
+from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from tests.property.bags import ORDINARY, priced_bags
 from tests.support import half_full
 
@@ -153,3 +153,10 @@ def test_a_longer_look_goes_past_the_last_breakpoint():
     last = schedule_segments(TINY, curve, to_price=0.02)[-1]
     assert last.to_price == 0.02
     assert last.value_at_to == pytest.approx(3.48)  # the answer of tiny, on paper
+
+
+def test_a_range_that_is_lost_beside_the_overhead_is_an_error():
+    tiny = lpsched.read("instances/tiny.yaml")
+    prices = tiny.prices.model_copy(update={"overhead_per_bag": 1e20})
+    with pytest.raises(InstanceError, match=r"to_ratio: got 2\.0, whose price is lost in the rounding of overhead_per"):
+        price_curve(tiny.model_copy(update={"prices": prices}), to_ratio=2.0)
