@@ -147,8 +147,8 @@ class ParquetRows:
             return list(column.to_pylist())
         if len(column.dictionary) > len(column):
             return list(column.dictionary_decode().to_pylist())
-        texts = np.array([*column.dictionary.to_pylist(), None], object)  # each is made once, for all its rows
-        return list(texts[column.indices.fill_null(-1).to_numpy()].tolist())
+        texts = [*column.dictionary.to_pylist(), None]  # each is made once, for all its rows
+        return list(map(texts.__getitem__, column.indices.fill_null(-1).to_numpy().tolist()))
 
     def _parts(self, columns: Sequence[Any], rows: int) -> Iterator[tuple[int, int]]:
         """Yield begin and length of parts of a batch, each with few bytes of text; a long one may be in all rows."""
