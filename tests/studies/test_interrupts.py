@@ -65,7 +65,7 @@ def check(code, said, lines, number):
 
 def check_resumes(study, lines, executor=None):
     """Resume a study for two more runs, which are not among those that are there."""
-    before = lines.read_text().splitlines()
+    before = lines.read_text().splitlines() if lines.exists() else []  # a file without lines is removed
     cancel = CancelToken(listener=lambda progress: cancel.stop() if (progress.done or 0) >= len(before) + 2 else None)
     summary = run_study(study, lines, resume=True, executor=executor, cancel=cancel)
     after = lines.read_text().splitlines()
