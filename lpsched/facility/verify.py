@@ -317,7 +317,7 @@ def _bad_shares(where: str, shares: Sequence[float]) -> list[Violation]:
 # that v draws in, alpha(u, v) * airflow_u / airflow_v left u. With a recirculation matrix the inlets are
 # given outright: the supply, and some kelvin for each watt of each node.
 SETTLED: Final = 1e-13  # of a kelvin, or of the largest difference: what the last sweep moves at most
-SLACK: Final = 0.25  # likewise for z, which need not be exact
+SLACK: Final = 0.25  # the same for z, which need not be exact: z - S z is then at least 0.75 or so
 MOST_KELVIN: Final = 2e-8  # by which y may be above x; a rule about temperatures looks at 1e-7
 MOST_SWEEPS: Final = 10_000
 UP: Final = 2.0**-50  # of the sum of sizes: more than rounding takes from quotients, products and their sum by `fsum`
@@ -416,7 +416,7 @@ def _applied(rows: list[Row], given: list[float], x: list[float]) -> list[float]
 
 
 def _approached(rows: list[Row], given: list[float], least: float) -> list[float] | None:
-    """Return x with x = given + S x but for what a last sweep moves."""
+    """Return x with x = given + S x but for what a last sweep moves: `least`, or hardly any of its digits."""
     x = [0.0] * len(rows)
     for _ in range(MOST_SWEEPS):
         moved = 0.0
@@ -424,7 +424,7 @@ def _approached(rows: list[Row], given: list[float], least: float) -> list[float
             new = own + sum(_products(row, x))
             moved = max(moved, abs(new - x[v]))
             x[v] = new
-        if moved <= least * max(1.0, *map(abs, x)):
+        if moved <= max(least, SETTLED * max(map(abs, x))):
             return x
     return None
 

@@ -317,10 +317,10 @@ def require_idle_power(bag: Bag, slots: Slots) -> None:
             taken = float(least * Fraction(site.cap_pue))
             texts = power_text(cap), power_text(taken)
             texts = (f"{cap!r} W", f"{taken!r} W") if texts[0] == texts[1] else texts
+            must = f"{counted(machines, 'machine')} that must stay on there {'takes' if machines == 1 else 'take'}"
             raise InfeasibleError(
-                f"{bag.name}: the power cap {where}is {texts[0]} in the slot from {when} on, but the "
-                f"{counted(machines, 'machine')} that must stay on there take at least {texts[1]}; raise the cap, "
-                "or let machines be off when idle (may_be_off: true)"
+                f"{bag.name}: the power cap {where}is {texts[0]} in the slot from {when} on, but the {must} at least "
+                f"{texts[1]}; raise the cap, or let machines be off when idle (may_be_off: true)"
             )
 
 
