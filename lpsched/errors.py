@@ -138,6 +138,17 @@ class MissingExtraError(LpschedError):
         return f"{printable(self.purpose)} needs the extra '{self.extra}'; install it:\n    {command}"
 
 
+def raise_signal_in(error: BaseException | None) -> None:
+    """Raise the Ctrl-C that an `ImportError` stands for: it becomes one while compiled code of a package is loaded.
+
+    Who takes the error for a missing package would lose it.
+    """
+    while error is not None:
+        if not isinstance(error, Exception | GeneratorExit | SystemExit):
+            raise error from None
+        error = error.__cause__ or error.__context__
+
+
 def packages_of(extra: str) -> list[str]:
     """Return the packages of an extra, as lpsched's metadata name them: pip finds these wherever lpsched came from.
 

@@ -23,11 +23,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from lpsched.errors import LpschedWarning, MissingExtraError
+from lpsched.errors import LpschedWarning, MissingExtraError, raise_signal_in
 
 try:
     import numba
-except ImportError:  # an optional package, checked on use
+except ImportError as error:  # an optional package, checked on use
+    raise_signal_in(error)
     numba = None  # type: ignore[assignment]
 
 

@@ -51,7 +51,7 @@ from lpsched.cli.solve import export, solve
 from lpsched.cli.study import study_app
 from lpsched.cli.validate import validate
 from lpsched.cli.whatif import whatif
-from lpsched.errors import InputIssue, InstanceError, LpschedError, OutputError, nearest, quote
+from lpsched.errors import InputIssue, InstanceError, LpschedError, OutputError, nearest, quote, raise_signal_in
 
 NAME: Final = "lpsched"
 NO_ANSWER, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
@@ -230,8 +230,7 @@ def _signals_while_loading() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt | Terminated):
-            raise error.__cause__ from None
+        raise_signal_in(error)
         raise
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.cancellation import COMPILING, CancelToken
-from lpsched.errors import InputIssue, InstanceError, MissingExtraError
+from lpsched.errors import InputIssue, InstanceError, MissingExtraError, raise_signal_in
 from lpsched.evolve import genes as chromosomes
 from lpsched.evolve.fronts import hypervolume, rank_one
 from lpsched.evolve.genes import REPORT_SECONDS, SAVE_SECONDS, SECONDS, Ended, Genes, Problem, Scorer, TaskPopulation
@@ -68,7 +68,8 @@ try:
     from pymoo.core.population import Population
     from pymoo.core.problem import Problem as PymooProblem
     from pymoo.core.termination import NoTermination
-except ImportError:  # an optional package: `require_pymoo` raises the error
+except ImportError as error:  # an optional package: `require_pymoo` raises the error
+    raise_signal_in(error)
     pymoo = None
 
 

@@ -13,7 +13,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.errors import MissingExtraError, OutputError
+from lpsched.errors import MissingExtraError, OutputError, raise_signal_in
 from lpsched.io.content import write_files
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def load_matplotlib() -> ModuleType:
     try:
         return importlib.import_module("matplotlib")
     except ImportError as error:
+        raise_signal_in(error)
         raise MissingExtraError("a figure", "report") from error
 
 
@@ -63,6 +64,7 @@ def load_jinja() -> ModuleType:
     try:
         return importlib.import_module("jinja2")
     except ImportError as error:
+        raise_signal_in(error)
         raise MissingExtraError("a page", "report") from error
 
 

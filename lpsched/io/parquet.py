@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
-from lpsched.errors import InstanceError, MissingExtraError, quote
+from lpsched.errors import InstanceError, MissingExtraError, quote, raise_signal_in
 from lpsched.io import limits
 from lpsched.io.content import one_issue, readable, require_file
 
@@ -32,6 +32,7 @@ def load_arrow(purpose: str) -> tuple[Any, Any]:
         import pyarrow as pa  # noqa: PLC0415 - optional
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError as error:
+        raise_signal_in(error)
         raise MissingExtraError(purpose, "parquet") from error
     return pa, pq
 

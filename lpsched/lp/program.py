@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsched.errors import InfeasibleProgramError, MissingExtraError, SolverError
+from lpsched.errors import InfeasibleProgramError, MissingExtraError, SolverError, raise_signal_in
 
 if TYPE_CHECKING:
     from lpsched.cancellation import CancelToken
@@ -363,6 +363,7 @@ def array_module(device: Device) -> Any:  # noqa: ANN401 - numpy or cupy
     try:
         import cupy  # noqa: PLC0415
     except ImportError as error:
+        raise_signal_in(error)
         raise MissingExtraError("the device cuda", "gpu") from error
     try:
         cupy.cuda.Device().use()

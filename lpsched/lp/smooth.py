@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from lpsched.errors import MissingExtraError, SolverError
+from lpsched.errors import MissingExtraError, SolverError, raise_signal_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,6 +93,7 @@ class SmoothProgram:
         try:
             import casadi  # noqa: PLC0415 - optional
         except ImportError as exc:
+            raise_signal_in(exc)
             raise MissingExtraError("the non-linear program", "nlp") from exc
         self._casadi: Any = casadi  # it ships no types
         self._blocks: dict[str, Expression] = {}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import highspy
 import numpy as np
 
-from lpsched.errors import InputIssue, InstanceError, MissingExtraError, SolverError, quote
+from lpsched.errors import InputIssue, InstanceError, MissingExtraError, SolverError, quote, raise_signal_in
 from lpsched.lp.program import (
     Columns,
     Device,
@@ -502,5 +502,6 @@ def _pulp() -> Any:  # noqa: ANN401 - PuLP has no types
     try:
         import pulp  # noqa: PLC0415
     except ImportError as error:
+        raise_signal_in(error)
         raise MissingExtraError("another solver or a model file", "models") from error
     return pulp

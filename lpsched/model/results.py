@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Sel
 
 from pydantic import BaseModel
 
-from lpsched.errors import install_command
+from lpsched.errors import install_command, raise_signal_in
 from lpsched.units import (
     ROUNDING,
     are_equal,
@@ -171,6 +171,7 @@ def frame_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:  # n
     try:
         pandas = importlib.import_module("pandas")
     except ImportError as error:
+        raise_signal_in(error)
         raise ImportError(f"a data frame needs pandas; install it:\n    {install_command('pandas')}") from error
     return pandas.DataFrame(list(rows), columns=list(columns))
 

@@ -19,7 +19,15 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from lpsched.errors import InputIssue, InstanceError, LpschedError, MissingExtraError, WorkersError, quote
+from lpsched.errors import (
+    InputIssue,
+    InstanceError,
+    LpschedError,
+    MissingExtraError,
+    WorkersError,
+    quote,
+    raise_signal_in,
+)
 from lpsched.model.provenance import version_of_lpsched
 from lpsched.pool import LOOK_SECONDS
 from lpsched.studies.executors import Packages, Task, installed, lost_run, require_same
@@ -31,7 +39,8 @@ if TYPE_CHECKING:
 
 try:
     import distributed
-except ImportError:  # an optional package, checked on use
+except ImportError as error:  # an optional package, checked on use
+    raise_signal_in(error)
     distributed = None  # type: ignore[assignment]
 
 

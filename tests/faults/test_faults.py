@@ -354,3 +354,42 @@ def test_without_home_a_command_answers(tmp_path):
     environment = {key: value for key, value in ENVIRONMENT.items() if key not in ("HOME", "XDG_STATE_HOME")}
     done = call("solve", TINY, "--effort", "fast", "-o", tmp_path / "plan.json", env=environment)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+LOST = """
+import sys
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as signal:  # as compiled code of packages does
+                raise ImportError("numpy._core.multiarray failed to import") from signal
+sys.meta_path.insert(0, Interrupted())
+try:
+    exec(sys.argv[2])
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("package", "code"),
+    [
+        ("numba", "import lpsched.jit"),
+        ("pymoo.algorithms.moo", "import lpsched.evolve.nsga2"),
+        ("distributed", "import lpsched.studies.dask_executor"),
+        ("pandas", "import lpsched.model.results as r; r.frame_of((), ())"),
+        ("matplotlib", "import lpsched.io.figure_files as f; f.load_matplotlib()"),
+        ("jinja2", "import lpsched.io.figure_files as f; f.load_jinja()"),
+        ("pyarrow", "import lpsched.io.parquet as p; p.load_arrow('this')"),
+        ("pulp", "import lpsched.lp.solvers as s; s._pulp()"),
+        ("casadi", "import lpsched.lp.smooth as s; s.SmoothProgram()"),
+        ("cupy", "import lpsched.lp.program as p; p.array_module(p.Device.CUDA)"),
+    ],
+)
+def test_ctrl_c_while_a_package_is_loaded_is_not_taken_for_a_missing_package(package, code):
+    command = [sys.executable, "-c", LOST, package, code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
