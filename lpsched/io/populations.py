@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -44,9 +45,10 @@ ALWAYS: Final[Checks] = {
 
 def write_archive(path: Path | str, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a population; the file is replaced when all of it is written, or not at all."""
+    text, packed = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), io.BytesIO()
+    np.savez(packed, allow_pickle=False, about=text, **arrays)  # older NumPy leaves an archive open on a full disk
     with whole_file(Path(path)) as file:
-        text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-        np.savez(file, allow_pickle=False, about=text, **arrays)
+        file.write(packed.getbuffer())
 
 
 @contextmanager
