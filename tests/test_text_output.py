@@ -25,6 +25,7 @@ from lpsched.online.result.simulation import kinds_of
 from lpsched.report.html.page import Paragraph, Section, Table, page
 from lpsched.report.tables import FoldingTable, fitted, line, table
 from lpsched.text import harmless_cell, number_in, printable
+from lpsched.traces import swf
 from lpsched.traces.sacct import delimiter_of
 from lpsched.traces.slurm_cells import gpus_of_gres, node_names
 from lpsched.traces.slurm_system import read_system
@@ -343,6 +344,7 @@ def test_long_texts_are_read_in_one_go(capsys):
     with pytest.raises(ValueError, match="a"):
         node_names("[" * MANY + "a")
     assert delimiter_of("a" * MANY) == "|"
+    assert not swf._NUMBER.fullmatch(b"1" * MANY + b"x")  # noqa: SLF001 - what each word of a log is held against
     declared = tuple(Levels(f"{'1' * MANY}x{n}", "soon", "A") for n in range(9))
     assert set(kinds_of(SimpleNamespace(arriving=SimpleNamespace(declared=declared)))) == {f"{'1' * MANY}x"}
     print_tables([table(["a", "b"], [[" " * MANY + "x", "y" * MANY], ["a", "b"]])], sys.stdout)

@@ -132,7 +132,7 @@ UNITS: Final = {"w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3, "kilowatt": 1e3,
 MILLI: Final = {"mW": 1e-3, "milliwatt": 1e-3, "milliwatts": 1e-3}  # MW would be a megawatt: case matters
 NUMBER: Final = re.compile(
     r"(?<!\d:)(?<![\w.,'/+-])"  # neither the rest of a word, a number, a time nor a date
-    r"(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?P<comma>[,']\d)?[ \t]*(?P<unit>°?[^\W\d_]+|%)?"
+    r"(?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)(?P<comma>[,']\d)?[ \t]*(?P<unit>°?[^\W\d_]+|%)?"
 )
 SHOWN: Final = 60  # characters of what was printed, in a message
 
