@@ -534,7 +534,7 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         for piece in found:
             curve.add(piece, own)
         curve.finish()
-    if not curve.pieces:  # doubles do not tell the ends of the range from each other, next to an overhead of the bag
+    if not curve.pieces:  # in doubles the ends of the range are the same, next to an overhead of the bag
         lost, needed = f"{stop!r}, whose price is lost in the rounding of overhead_per_bag", "a range wider than that"
         raise InstanceError(bag.name, (InputIssue(("to_ratio",), lost, needed, "raise it, or lower the overhead"),))
     return PriceCurve(
