@@ -25,10 +25,10 @@ from lpsched.online.result.simulation import kinds_of
 from lpsched.report.html.page import Paragraph, Section, Table, page
 from lpsched.report.tables import FoldingTable, fitted, line, table
 from lpsched.text import harmless_cell, number_in, printable
-from lpsched.traces import swf
 from lpsched.traces.sacct import delimiter_of
 from lpsched.traces.slurm_cells import gpus_of_gres, node_names
 from lpsched.traces.slurm_system import read_system
+from lpsched.traces.swf import read_swf
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "lpsched"
@@ -344,11 +344,17 @@ def test_long_texts_are_read_in_one_go(capsys):
     with pytest.raises(ValueError, match="a"):
         node_names("[" * MANY + "a")
     assert delimiter_of("a" * MANY) == "|"
-    assert not swf._NUMBER.fullmatch(b"1" * MANY + b"x")  # noqa: SLF001 - what each word of a log is held against
     declared = tuple(Levels(f"{'1' * MANY}x{n}", "soon", "A") for n in range(9))
     assert set(kinds_of(SimpleNamespace(arriving=SimpleNamespace(declared=declared)))) == {f"{'1' * MANY}x"}
     print_tables([table(["a", "b"], [[" " * MANY + "x", "y" * MANY], ["a", "b"]])], sys.stdout)
     assert capsys.readouterr().out.rstrip().endswith("b")
+
+
+def test_a_word_of_a_log_with_very_many_digits_is_no_number(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("1 0 0 1 1 0 0 1 1 0 1 0 0 0 0 0 0 " + "1" * MANY + "x\n")
+    with pytest.raises(InstanceError, match="a number"):
+        read_swf(path)
 
 
 def test_a_list_of_nodes_of_blank_lines_is_none(tmp_path):

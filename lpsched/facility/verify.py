@@ -310,8 +310,8 @@ def _bad_shares(where: str, shares: Sequence[float]) -> list[Violation]:
 #
 # So z = 1 + S z and x are approached, and y is x and as much of z as is missing anywhere. A node that draws in its own
 # air is solved for first, so that S has no shares on its diagonal. Both conditions are checked with sums rounded up:
-# what is reported of air and heat is never below what the air settles at. Differences to outlets are added up, not
-# temperatures: a large airflow turns the last digits of those into watts.
+# what is reported of air and heat is not below what the air settles at, but for the last digit of a double. Differences
+# to outlets are added up, not temperatures: a large airflow turns the last digits of those into watts.
 #
 # The three forms of mixing are brought to shares of inlet air here, by this file's own arithmetic: of the air
 # that v draws in, alpha(u, v) * airflow_u / airflow_v left u. With a recirculation matrix the inlets are

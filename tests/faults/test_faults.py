@@ -296,7 +296,7 @@ def test_a_signal_ends_a_command_whose_reader_has_stopped_reading(words, number)
     process = subprocess.Popen([sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, env=ENVIRONMENT)
     os.close(writer)
     assert process.stderr.readline() == b"loaded\n"
-    time.sleep(1.0)  # now it waits, for ever
+    time.sleep(1.0)  # now it waits for its reader
     assert process.poll() is None
     process.send_signal(number)
     try:

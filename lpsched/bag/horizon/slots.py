@@ -140,9 +140,10 @@ def moment_of(bag: Bag, start: int | str | datetime | None) -> int | None:
     """Return a start in seconds since 1970; without a zone it is in the site's, or in UTC."""
     if start is None or isinstance(start, int):
         return start
+    issue = InputIssue(("start",), describe(start), "a date and a time, to the second", "write it as 2024-07-01T00:00Z")
+    if isinstance(start, str) and is_in_parts(start):
+        raise InstanceError("", (issue,))
     try:
-        if isinstance(start, str) and is_in_parts(start):
-            raise ValueError("no whole second")  # noqa: TRY301 - as other texts that are none
         moment = start if isinstance(start, datetime) else datetime.fromisoformat(start)
         if moment.tzinfo is None:
             from zoneinfo import ZoneInfo  # noqa: PLC0415 - rarely
@@ -150,9 +151,6 @@ def moment_of(bag: Bag, start: int | str | datetime | None) -> int | None:
             moment = moment.replace(tzinfo=UTC if bag.site.time_zone is None else ZoneInfo(bag.site.time_zone))
         return int(moment.timestamp())
     except (ValueError, OverflowError):
-        issue = InputIssue(
-            ("start",), describe(start), "a date and a time, to the second", "write it as 2024-07-01T00:00Z"
-        )
         raise InstanceError("", (issue,)) from None
 
 
